@@ -1,0 +1,130 @@
+package dbcanary
+
+import "time"
+
+// Placement says on which CPUs server and client run; equal for all targets of a run.
+type Placement string
+
+// The placements.
+const (
+	PlacementFree  Placement = "free"  // the scheduler decides, as in the published reports
+	PlacementSplit Placement = "split" // server and client on different CPUs
+	PlacementSame  Placement = "same"  // server and client share the same CPUs
+)
+
+// Plan is what a run does. It is stored with the run and, with Seed, decides
+// the order of everything, so that an interrupted run can go on.
+type Plan struct {
+	Targets    []string           `json:"targets"`    // names, the base first
+	Suite      string             `json:"suite"`      // name of the suite, "" for a list of benchmarks
+	Benchmarks []PlannedBenchmark `json:"benchmarks"` // in the order of the suite
+
+	Tables    int    `json:"tables"`
+	TableSize int    `json:"table_size"` // rows of each table
+	Threads   int    `json:"threads"`    // connections of each target
+	PSMode    string `json:"ps_mode"`    // "prepared" or "text"
+
+	BudgetNs  int64     `json:"budget_ns"`  // time for the whole run, load included; 0 = until Instances are done
+	SliceNs   int64     `json:"slice_ns"`   // measured time of a slice
+	WarmupNs  int64     `json:"warmup_ns"`  // time before each slice that is not measured
+	Blocks    int       `json:"blocks"`     // blocks of each benchmark in an instance
+	Instances int       `json:"instances"`  // most instances of each target
+	MinEffect float64   `json:"min_effect"` // smallest change that matters: 0.02 is 2 %
+	Placement Placement `json:"placement"`
+	Seed      uint64    `json:"seed"`
+}
+
+// PlannedBenchmark names a benchmark of the catalogue and the group that it is summed up in.
+type PlannedBenchmark struct {
+	Label string `json:"label"` // "read-only range=100"; unique within a plan
+	Group string `json:"group"` // "point", "range-1", "range-2", "writes"
+}
+
+// Host is the fingerprint of the machine that a run was measured on.
+type Host struct {
+	Name        string   `json:"name"`
+	CPU         string   `json:"cpu"`
+	CPUs        int      `json:"cpus"`
+	SMT         bool     `json:"smt"`
+	Governor    string   `json:"governor,omitempty"`
+	MemoryBytes int64    `json:"memory_bytes"`
+	Kernel      string   `json:"kernel"`
+	OS          string   `json:"os"`
+	Virtual     string   `json:"virtual,omitempty"` // hypervisor or container, "" on bare metal or if unknown
+	Filesystem  string   `json:"filesystem"`        // type behind the data directories
+	Device      string   `json:"device,omitempty"`  // block device behind the data directories
+	Notes       []string `json:"notes,omitempty"`   // what could not be read, with the reason
+}
+
+// RunState says how far a run got.
+type RunState string
+
+// The states of a run. A running run whose process is gone was killed.
+const (
+	RunRunning     RunState = "running"
+	RunDone        RunState = "done"
+	RunInterrupted RunState = "interrupted"
+	RunFailed      RunState = "failed"
+)
+
+// Run is one execution of a plan on a host.
+type Run struct {
+	ID       int64     `json:"id"`  // within its store
+	UID      string    `json:"uid"` // unique everywhere
+	State    RunState  `json:"state"`
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Program  string    `json:"program"` // version of dbcanary
+	Plan     Plan      `json:"plan"`
+	Host     Host      `json:"host"`
+	Targets  []Target  `json:"targets"` // in the order of Plan.Targets
+	Problems []string  `json:"problems,omitempty"`
+}
+
+// Trial is what is recorded of one slice: one benchmark on one target.
+// A trial with a Void reason is kept and never counts.
+type Trial struct {
+	Benchmark string    `json:"benchmark"` // label
+	Target    string    `json:"target"`    // name
+	Instance  int       `json:"instance"`  // start of the server, from 0; equal for the targets of a block
+	Block     int       `json:"block"`     // from 0 within instance and benchmark
+	Position  int       `json:"position"`  // place in the random order of the block, from 0
+	Started   time.Time `json:"started"`
+
+	ElapsedNs  int64 `json:"elapsed_ns"`
+	OverrunNs  int64 `json:"overrun_ns"` // how far the last statement ran past the end of the slice
+	Operations int64 `json:"operations"` // statements, as sysbench counts "queries"
+	Events     int64 `json:"events"`     // transactions or iterations of the benchmark
+	Retries    int64 `json:"retries"`    // events repeated after a deadlock or serialization failure
+
+	Errors    map[string]int64 `json:"errors,omitempty"` // by the server's error code
+	LatencyNs Latency          `json:"latency_ns"`       // of events
+	Histogram []byte           `json:"-"`                // HDR histogram of event latency in ns, V2 compressed
+	PerSecond []int64          `json:"per_second,omitempty"`
+
+	ServerCPUNs           int64 `json:"server_cpu_ns"` // of the server's whole process tree; -1 if unknown
+	ClientCPUNs           int64 `json:"client_cpu_ns"` // of this program; -1 if unknown
+	ForeignCPUNs          int64 `json:"foreign_cpu_ns"`
+	StealNs               int64 `json:"steal_ns"`
+	ServerContextSwitches int64 `json:"server_context_switches"` // -1 if unknown
+
+	Void string `json:"void,omitempty"` // why the slice does not count
+}
+
+// Latency is a summary of a latency distribution in nanoseconds.
+type Latency struct {
+	Min  int64   `json:"min"`
+	Mean float64 `json:"mean"`
+	P50  int64   `json:"p50"`
+	P95  int64   `json:"p95"`
+	P99  int64   `json:"p99"`
+	Max  int64   `json:"max"`
+}
+
+// QPS is the rate of statements per second, 0 for a slice without time.
+func (t *Trial) QPS() float64 {
+	if t.ElapsedNs <= 0 {
+		return 0
+	}
+	return float64(t.Operations) / (float64(t.ElapsedNs) / 1e9)
+}
