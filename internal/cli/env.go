@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/dbcanary/dbcanary"
+)
+
+// Env is everything that a command takes from outside. Commands reach the
+// process's environment only through it, so that tests can run them in-process.
+type Env struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	// StdoutWidth and StderrWidth give the columns of the terminal behind the
+	// stream, 0 if it is not a terminal.
+	StdoutWidth func() int
+	StderrWidth func() int
+	Getenv      func(string) string
+	CacheDir    string // where builds and data directories lie
+	Now         func() time.Time
+	Version     string
+	// Signals delivers the user's interrupts; nil for none.
+	Signals <-chan os.Signal
+
+	interrupts *interrupts
+}
+
+// Color says whether a stream of the given terminal width is painted.
+func (e *Env) Color(width int) bool {
+	return width > 0 && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
+}
+
+// Graceful tells that the command stops by itself when the returned channel is
+// closed, at the first interrupt; only the second one then cancels its context.
+func (e *Env) Graceful() <-chan struct{} {
+	e.interrupts.graceful.Store(true)
+	return e.interrupts.stop
+}
+
+// interrupts turns signals into a request to stop and a cancelled context.
+type interrupts struct {
+	graceful atomic.Bool
+	stop     chan struct{}
+}
+
+// watch cancels at the first signal, or at the second if a command stops
+// gracefully. The returned function ends the watch.
+func (i *interrupts) watch(signals <-chan os.Signal, cancel context.CancelCauseFunc) (end func()) {
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		asked := false
+		for {
+			select {
+			case <-done:
+				return
+			case <-signals:
+			}
+			if i.graceful.Load() && !asked {
+				asked = true
+				close(i.stop)
+				continue
+			}
+			cancel(dbcanary.Errorf(dbcanary.CodeInterrupted, "interrupted"))
+		}
+	})
+	return func() {
+		close(done)
+		group.Wait()
+	}
+}
+
+// Main runs the program in the process's own environment and gives its exit code.
+func Main(args []string) int {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	env := &Env{
+		Stdin:       os.Stdin,
+		Stdout:      os.Stdout,
+		Stderr:      os.Stderr,
+		StdoutWidth: terminalWidth(os.Stdout),
+		StderrWidth: terminalWidth(os.Stderr),
+		Getenv:      os.Getenv,
+		CacheDir:    cacheDir(),
+		Now:         time.Now,
+		Version:     programVersion(),
+		Signals:     signals,
+	}
+	return Run(context.Background(), env, args)
+}
+
+func terminalWidth(file *os.File) func() int {
+	return func() int {
+		if !term.IsTerminal(int(file.Fd())) {
+			return 0
+		}
+		width, _, err := term.GetSize(int(file.Fd()))
+		if err != nil || width <= 0 {
+			return 80
+		}
+		return width
+	}
+}
+
+// cacheDir is where builds and data directories lie: DBCANARY_CACHE if set, else
+// below the user's cache directory, but for root a place that the unprivileged
+// user of the servers can reach.
+func cacheDir() string {
+	if dir := os.Getenv("DBCANARY_CACHE"); dir != "" {
+		return dir
+	}
+	if os.Geteuid() == 0 {
+		return "/var/cache/dbcanary"
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "dbcanary")
+}
+
+// programVersion is the module version that the binary was built from, or its commit.
+func programVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	if version != "" && version != "(devel)" {
+		return version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return "devel-" + setting.Value[:min(12, len(setting.Value))]
+		}
+	}
+	return "devel"
+}
