@@ -1,0 +1,133 @@
+// Package plan designs an experiment: how long a slice is, how many blocks an
+// instance holds, in which order targets run, and which keys a slice draws. It
+// is pure: the same plan and seed give the same design.
+//
+// It does not decide when to stop; the lab does, by the clock.
+package plan
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/dbcanary/dbcanary"
+)
+
+// Limits of what Fit chooses. A slice under 150 ms measures start-up effects;
+// after a second, more time in the same instance buys nothing (docs/METHOD.md).
+const (
+	minSlice      = 150 * time.Millisecond
+	maxSlice      = time.Second
+	maxBlocks     = 3
+	wantInstances = 10
+	minInstances  = 3
+)
+
+// Cost is what the phases of a run are expected to take, measured or guessed.
+type Cost struct {
+	LoadRowsPerSecond float64       // rows of one target
+	Prepare           time.Duration // initialise, start and stop of one target
+	Start             time.Duration // copy, start and stop of one target for an instance
+}
+
+// DefaultCost is a guess for a small machine, on the slow side.
+func DefaultCost() Cost {
+	return Cost{LoadRowsPerSecond: 40_000, Prepare: 8 * time.Second, Start: 3 * time.Second}
+}
+
+// Fit fills the zero fields of SliceNs, WarmupNs, Blocks and Instances so that
+// about ten instances of every target fit into the budget; less time makes
+// slices shorter, then blocks fewer, then instances fewer. Warnings say what was
+// given up. A budget of 0 leaves the number of instances at ten.
+func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
+	fixedSlice, fixedBlocks, fixedInstances := p.SliceNs > 0, p.Blocks > 0, p.Instances > 0
+	needed := minSlice
+	if fixedSlice {
+		needed = time.Duration(p.SliceNs)
+	} else {
+		p.SliceNs = int64(maxSlice / 2)
+	}
+	if !fixedBlocks {
+		p.Blocks = maxBlocks
+	}
+	instances := wantInstances
+	if fixedInstances {
+		instances = p.Instances
+	}
+	for p.BudgetNs > 0 {
+		left := time.Duration(p.BudgetNs) - loadTime(p, cost)
+		round := left/time.Duration(instances) - cost.Start*time.Duration(len(p.Targets))
+		slice := round/time.Duration(max(1, len(p.Benchmarks)*len(p.Targets)*p.Blocks)) - warmup(p)
+		if !fixedSlice {
+			p.SliceNs = int64(min(max(slice, minSlice), maxSlice))
+		}
+		if slice >= needed {
+			break
+		}
+		if !fixedBlocks && p.Blocks > 1 {
+			p.Blocks--
+			continue
+		}
+		if !fixedInstances && instances > minInstances {
+			instances--
+			continue
+		}
+		warnings = append(warnings, fmt.Sprintf("%s is little for %d benchmarks on %d targets: %d instances take about %s; expect verdicts that stay inconclusive",
+			time.Duration(p.BudgetNs), len(p.Benchmarks), len(p.Targets), instances, Duration(p, cost, instances).Round(10*time.Second)))
+		break
+	}
+	if p.WarmupNs == 0 {
+		p.WarmupNs = int64(warmup(p))
+	}
+	if p.BudgetNs == 0 {
+		p.Instances = instances
+	}
+	return p, warnings
+}
+
+// warmup is the time before a slice that fills caches of connection and CPU: a
+// fifth of a slice, at least 50 ms.
+func warmup(p dbcanary.Plan) time.Duration {
+	if p.WarmupNs > 0 {
+		return time.Duration(p.WarmupNs)
+	}
+	return max(50*time.Millisecond, time.Duration(p.SliceNs)/5)
+}
+
+func loadTime(p dbcanary.Plan, cost Cost) time.Duration {
+	rows := float64(p.Tables) * float64(p.TableSize)
+	one := cost.Prepare + time.Duration(rows/cost.LoadRowsPerSecond*float64(time.Second))
+	return one * time.Duration(len(p.Targets))
+}
+
+// RoundDuration is the expected time of one instance of every target.
+func RoundDuration(p dbcanary.Plan, cost Cost) time.Duration {
+	slices := time.Duration(len(p.Benchmarks) * len(p.Targets) * p.Blocks)
+	return cost.Start*time.Duration(len(p.Targets)) + slices*(time.Duration(p.SliceNs)+warmup(p))
+}
+
+// Duration is the expected time of a fitted plan with the given number of instances.
+func Duration(p dbcanary.Plan, cost Cost, instances int) time.Duration {
+	return loadTime(p, cost) + time.Duration(instances)*RoundDuration(p, cost)
+}
+
+// Order gives the random order in which n targets run in a block.
+func Order(seed uint64, benchmark string, instance, block, n int) []int {
+	return source(seed, "order", benchmark, instance, block).Perm(n)
+}
+
+// KeySeed seeds the keys that a worker draws in a block. It does not depend on
+// the target: all targets of a block draw the same keys.
+func KeySeed(seed uint64, benchmark string, instance, block, worker int) uint64 {
+	return source(seed, "keys", benchmark, instance, block, worker).Uint64()
+}
+
+// source is a generator for one purpose and place in the design. FNV-1a mixes
+// the place into the seed, so that neighbouring places have unrelated streams.
+func source(seed uint64, purpose, benchmark string, place ...int) *rand.Rand {
+	hash := fnv.New64a()
+	fmt.Fprint(hash, seed, purpose, strings.Join([]string{"", benchmark, ""}, "\x00"), place)
+	return rand.New(rand.NewPCG(seed, hash.Sum64()))
+}
