@@ -23,21 +23,21 @@ type Env struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
-	// StdoutWidth and StderrWidth give the columns of the terminal behind the
+	// StdoutSize and StderrSize give columns and rows of the terminal behind the
 	// stream, 0 if it is not a terminal.
-	StdoutWidth func() int
-	StderrWidth func() int
-	Getenv      func(string) string
-	CacheDir    string // where builds and data directories lie
-	Now         func() time.Time
-	Version     string
+	StdoutSize func() (width, height int)
+	StderrSize func() (width, height int)
+	Getenv     func(string) string
+	CacheDir   string // where builds and data directories lie
+	Now        func() time.Time
+	Version    string
 	// Signals delivers the user's interrupts; nil for none.
 	Signals <-chan os.Signal
 
 	interrupts *interrupts
 }
 
-// Color says whether a stream of the given terminal width is painted.
+// Color says whether a stream on a terminal of the given width is painted.
 func (e *Env) Color(width int) bool {
 	return width > 0 && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
 }
@@ -88,30 +88,30 @@ func Main(args []string) int {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	env := &Env{
-		Stdin:       os.Stdin,
-		Stdout:      os.Stdout,
-		Stderr:      os.Stderr,
-		StdoutWidth: terminalWidth(os.Stdout),
-		StderrWidth: terminalWidth(os.Stderr),
-		Getenv:      os.Getenv,
-		CacheDir:    cacheDir(),
-		Now:         time.Now,
-		Version:     programVersion(),
-		Signals:     signals,
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		StdoutSize: terminalSize(os.Stdout),
+		StderrSize: terminalSize(os.Stderr),
+		Getenv:     os.Getenv,
+		CacheDir:   cacheDir(),
+		Now:        time.Now,
+		Version:    programVersion(),
+		Signals:    signals,
 	}
 	return Run(context.Background(), env, args)
 }
 
-func terminalWidth(file *os.File) func() int {
-	return func() int {
+func terminalSize(file *os.File) func() (width, height int) {
+	return func() (width, height int) {
 		if !term.IsTerminal(int(file.Fd())) {
-			return 0
+			return 0, 0
 		}
-		width, _, err := term.GetSize(int(file.Fd()))
+		width, height, err := term.GetSize(int(file.Fd()))
 		if err != nil || width <= 0 {
-			return 80
+			return 80, 24
 		}
-		return width
+		return width, height
 	}
 }
 
