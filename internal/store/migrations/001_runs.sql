@@ -1,0 +1,83 @@
+-- A run: one execution of a plan on a host. Times are UTC, as text that sorts.
+CREATE TABLE runs (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  uid         TEXT NOT NULL UNIQUE,  -- unique everywhere, so that stores can be merged
+  state       TEXT NOT NULL CHECK (state IN ('running', 'done', 'interrupted', 'failed')),
+  started     TEXT NOT NULL,
+  ended       TEXT,                  -- NULL while running or when killed
+  program     TEXT NOT NULL,         -- version of dbcanary
+  owner_boot  TEXT NOT NULL,         -- boot of the machine in which the owner lives
+  owner_pid   INTEGER NOT NULL,      -- process that measures, or did last
+  owner_start INTEGER NOT NULL,      -- its start time in clock ticks since boot
+  plan        TEXT NOT NULL CHECK (json_valid(plan)),
+  host        TEXT NOT NULL CHECK (json_valid(host)),
+  problems    TEXT NOT NULL CHECK (json_valid(problems))
+) STRICT;
+
+CREATE TABLE targets (
+  run_id   INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,  -- 0 is the base
+  name     TEXT NOT NULL,
+  family   TEXT NOT NULL,
+  version  TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  origin   TEXT NOT NULL,
+  checksum TEXT NOT NULL,
+  dir      TEXT NOT NULL,
+  config   TEXT NOT NULL,     -- name of the config, '' for the base config
+  dropped  TEXT NOT NULL,     -- why it could not go on, '' while it takes part
+  PRIMARY KEY (run_id, position),
+  UNIQUE (run_id, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE settings (
+  run_id   INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  target   TEXT NOT NULL,     -- targets.name
+  kind     TEXT NOT NULL CHECK (kind IN ('config', 'effective')),  -- asked for by overlays, or read back from the server
+  position INTEGER NOT NULL,
+  name     TEXT NOT NULL,
+  value    TEXT NOT NULL,
+  PRIMARY KEY (run_id, target, kind, position)
+) STRICT, WITHOUT ROWID;
+
+-- A trial: what was recorded of one slice. NULL means unknown.
+CREATE TABLE trials (
+  id          INTEGER PRIMARY KEY,  -- in order of measurement
+  run_id      INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  benchmark   TEXT NOT NULL,
+  target      TEXT NOT NULL,        -- targets.name
+  instance    INTEGER NOT NULL,
+  block       INTEGER NOT NULL,
+  position    INTEGER NOT NULL,
+  started     TEXT NOT NULL,
+  elapsed_ns  INTEGER NOT NULL,
+  overrun_ns  INTEGER NOT NULL,
+  operations  INTEGER NOT NULL,     -- statements
+  events      INTEGER NOT NULL,     -- transactions or iterations
+  retries     INTEGER NOT NULL,
+  latency_min_ns  INTEGER NOT NULL, -- latencies are of events
+  latency_mean_ns REAL,
+  latency_p50_ns  INTEGER NOT NULL,
+  latency_p95_ns  INTEGER NOT NULL,
+  latency_p99_ns  INTEGER NOT NULL,
+  latency_max_ns  INTEGER NOT NULL,
+  server_cpu_ns   INTEGER,
+  client_cpu_ns   INTEGER,
+  foreign_cpu_ns  INTEGER NOT NULL,
+  steal_ns        INTEGER NOT NULL,
+  server_context_switches INTEGER,
+  void        TEXT NOT NULL,        -- why it does not count, '' if it does
+  errors      TEXT CHECK (json_valid(errors)),      -- {"1213": 2}, NULL for none
+  per_second  TEXT CHECK (json_valid(per_second)),  -- [events in second 1, …], NULL if not recorded
+  histogram   BLOB                  -- HDR histogram V2, compressed; NULL if not recorded
+) STRICT;
+CREATE INDEX trials_by_run ON trials (run_id, id);
+
+-- The rates of the trials that count, for people with an SQL prompt.
+CREATE VIEW rates AS
+SELECT run_id, benchmark, target, instance, block, started,
+       operations * 1e9 / elapsed_ns AS qps,
+       server_cpu_ns / 1e3 / operations AS server_cpu_us,
+       latency_p95_ns / 1e6 AS latency_p95_ms
+FROM trials
+WHERE void = '' AND elapsed_ns > 0 AND operations > 0;
