@@ -1,0 +1,236 @@
+// Package verdict turns the trials of a run into comparisons with verdicts, and
+// comparisons into verdicts of groups. It is pure: the same trials give the same
+// answer, so that every old run can be reported again.
+//
+// The steps are those of docs/METHOD.md, the formulas and the measured error
+// rates are in docs/STATISTICS.md:
+//
+//	slice     rate = operations / elapsed, cost = server CPU time / operations
+//	block     log ratio of the target to the base
+//	instance  median of its blocks
+//	benchmark mean over instances; variance between instances moderated over the
+//	          benchmarks of the run and target (stat.Moderate); t interval
+//	run       p-values adjusted by Holm over all benchmarks and targets, so that
+//	          at most 5 % of runs in which nothing changed hold any false verdict
+//
+// The instance is the unit of replication: blocks of one instance share its
+// memory layout and can't tell a slow build from an unlucky start.
+package verdict
+
+import (
+	"math"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/stat"
+)
+
+// The defaults of Options.
+const (
+	DefaultLevel     = 0.95
+	DefaultMinEffect = 0.02
+)
+
+// Options are what the user may choose.
+type Options struct {
+	Level        float64            // of intervals and, over the whole run, of verdicts; DefaultLevel unless within (0, 1)
+	MinEffect    float64            // smallest change that matters: 0.02 is 2 %; 0 takes the plan's, or DefaultMinEffect
+	PerBenchmark map[string]float64 // smallest change that matters by benchmark label; wins over MinEffect
+	// Looks is how often the run may be judged while it goes on, this time
+	// included; the verdicts stay valid at each look. 0 and 1 stand for once.
+	Looks int
+}
+
+func (o Options) level() float64 {
+	if o.Level > 0 && o.Level < 1 {
+		return o.Level
+	}
+	return DefaultLevel
+}
+
+// looks gives the level at which a run that is judged several times decides:
+// the error is shared out equally, which is valid whatever the dependence.
+func (o Options) verdictLevel() float64 {
+	return 1 - (1-o.level())/float64(max(1, o.Looks))
+}
+
+func (o Options) minEffect(plan dbcanary.Plan, benchmark string) float64 {
+	for _, effect := range []float64{o.PerBenchmark[benchmark], o.MinEffect, plan.MinEffect} {
+		if effect > 0 && effect < 1 {
+			return effect
+		}
+	}
+	return DefaultMinEffect
+}
+
+// metric is what is estimated of one comparison: QPS or CPU per operation.
+type metric struct {
+	centers  []float64     // median block log ratio by instance, NaN where an instance has no block
+	interval stat.Interval // on the log scale, at the reported level
+	outlier  bool          // varies more than the other benchmarks
+	family   float64       // variance of the other benchmarks; NaN if unknown
+	p        float64       // two-sided, of "no change"; NaN without an interval
+	adjusted float64       // Holm over the run
+}
+
+// subject is a comparison while it is worked on.
+type subject struct {
+	dbcanary.Comparison
+	pairs pairs
+	qps   metric
+	cpu   metric
+}
+
+// Compare judges every target against the base, plan.Targets[0], on every
+// benchmark of the plan: one comparison for each, benchmarks in plan order and
+// targets in plan order within, also where nothing was measured. Trials of
+// targets and benchmarks that the plan does not name are ignored, void trials
+// are counted and otherwise ignored; of several valid trials of one slice the
+// last counts.
+func Compare(plan dbcanary.Plan, trials []dbcanary.Trial, options Options) []dbcanary.Comparison {
+	if len(plan.Targets) < 2 {
+		return nil
+	}
+	index := indexTrials(trials)
+	subjects := make([]*subject, 0, len(plan.Benchmarks)*(len(plan.Targets)-1))
+	for _, benchmark := range plan.Benchmarks {
+		for _, target := range plan.Targets[1:] {
+			s := &subject{Comparison: dbcanary.Comparison{
+				Benchmark: benchmark.Label, Group: benchmark.Group, Target: target, Base: plan.Targets[0],
+				Level: options.level(), MinEffect: options.minEffect(plan, benchmark.Label),
+			}}
+			s.pairs = index.pairs(benchmark.Label, plan.Targets[0], target)
+			subjects = append(subjects, s)
+		}
+	}
+	for _, target := range plan.Targets[1:] {
+		var same []*subject
+		for _, s := range subjects {
+			if s.Target == target {
+				same = append(same, s)
+			}
+		}
+		estimate(same, options.level(), func(s *subject) *metric { return &s.qps }, func(b block) float64 { return b.qps })
+		estimate(same, options.level(), func(s *subject) *metric { return &s.cpu }, func(b block) float64 { return b.cpu })
+	}
+	adjust(subjects, func(s *subject) *metric { return &s.qps })
+	adjust(subjects, func(s *subject) *metric { return &s.cpu })
+	comparisons := make([]dbcanary.Comparison, len(subjects))
+	for i, s := range subjects {
+		s.conclude(options.verdictLevel(), len(subjects))
+		comparisons[i] = s.Comparison
+	}
+	return comparisons
+}
+
+// estimate fills one metric of the comparisons of one target, whose benchmarks
+// lend each other their variance.
+func estimate(subjects []*subject, level float64, of func(*subject) *metric, value func(block) float64) {
+	centers := make([][]float64, len(subjects))
+	variances, dfs := make([]float64, len(subjects)), make([]float64, len(subjects))
+	for i, s := range subjects {
+		centers[i] = s.pairs.centers(value)
+		values, _ := stat.Finite(centers[i])
+		variances[i], dfs[i] = stat.Variance(values), float64(len(values)-1)
+	}
+	perSample := 0.0
+	for _, df := range dfs {
+		perSample += max(0, df) / float64(len(dfs))
+	}
+	moderated := stat.Moderate(variances, dfs, perSample*stat.EffectiveSamples(centers))
+	for i, s := range subjects {
+		m := of(s)
+		values, _ := stat.Finite(centers[i])
+		m.centers, m.outlier, m.family = centers[i], moderated.Outlier[i], moderated.Prior
+		df := moderated.DF[i]
+		if len(values) < 2 {
+			df = 0 // one start says nothing about the next, whatever other benchmarks say
+		}
+		m.interval = stat.TIntervalKnown(stat.Mean(values), moderated.Variance[i], len(values), df, level)
+		m.p = math.NaN()
+		if df > 0 {
+			m.p = stat.TTest(m.interval).P
+		}
+	}
+}
+
+// adjust fills the adjusted p of one metric over all comparisons of the run.
+func adjust(subjects []*subject, of func(*subject) *metric) {
+	p := make([]float64, len(subjects))
+	for i, s := range subjects {
+		p[i] = of(s).p
+	}
+	for i, adjusted := range stat.Holm(p) {
+		of(subjects[i]).adjusted = adjusted
+	}
+}
+
+// judge gives the verdict of a metric for which more is better.
+func (m metric) judge(minEffect, verdictLevel float64) dbcanary.Verdict {
+	low, high := math.Log1p(-minEffect), math.Log1p(minEffect)
+	switch estimate := m.interval.Estimate; {
+	case math.IsNaN(m.p):
+		return dbcanary.Inconclusive
+	case m.adjusted <= 1-verdictLevel && estimate >= high:
+		return dbcanary.Faster
+	case m.adjusted <= 1-verdictLevel && estimate <= low:
+		return dbcanary.Slower
+	case m.within(low, high, verdictLevel):
+		return dbcanary.Same
+	}
+	return dbcanary.Inconclusive
+}
+
+// within tells whether the interval at the level lies within the margins, which
+// is two one-sided tests at half the error each.
+func (m metric) within(low, high, level float64) bool {
+	return stat.TOST(withLevel(m.interval, (1+level)/2), low, high).Reject()
+}
+
+func withLevel(interval stat.Interval, level float64) stat.Interval {
+	interval.Level = level
+	return interval
+}
+
+func ratio(interval stat.Interval) dbcanary.Estimate {
+	e := interval.Exp()
+	if math.IsNaN(e.Estimate) {
+		return dbcanary.Estimate{Ratio: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	}
+	return dbcanary.Estimate{Ratio: e.Estimate, Low: e.Low, High: e.High}
+}
+
+// conclude fills what the report shows from the metrics.
+func (s *subject) conclude(verdictLevel float64, family int) {
+	s.QPSRatio, s.CPURatio = ratio(s.qps.interval), ratio(s.cpu.interval)
+	s.QPS, s.BaseQPS = s.pairs.medians(func(b block) (float64, float64) { return b.targetQPS, b.baseQPS })
+	s.CPUUs, s.BaseCPU = s.pairs.medians(func(b block) (float64, float64) { return b.targetCPU, b.baseCPU })
+	s.Instances, s.Blocks, s.VoidSlices = s.qps.interval.N, s.pairs.blocks(), s.pairs.void
+	s.Verdict = s.qps.judge(s.MinEffect, verdictLevel)
+	design := s.design(verdictLevel, family)
+	s.MinDetectable = s.minDetectable(design)
+	s.Reason = s.reason(design, verdictLevel)
+	s.Warnings = s.warnings(verdictLevel)
+}
+
+// design is the test that the first, strictest step of Holm makes.
+func (s *subject) design(verdictLevel float64, family int) stat.Design {
+	interval := s.qps.interval
+	return stat.Design{
+		SD:    interval.SE * math.Sqrt(float64(interval.N)),
+		Alpha: (1 - verdictLevel) / float64(max(1, family)),
+		PooledDF: func(n int) float64 {
+			return interval.DF * float64(n-1) / float64(max(1, interval.N-1))
+		},
+	}
+}
+
+// minDetectable gives the change that would get a verdict in four runs of five.
+func (s *subject) minDetectable(design stat.Design) float64 {
+	if math.IsNaN(s.qps.p) || s.qps.interval.SE == 0 {
+		return math.NaN()
+	}
+	const power, normal80 = 0.8, 0.8416212335729143
+	shown := design.MinDetectable(s.qps.interval.N, power)
+	passed := math.Log1p(s.MinEffect) + normal80*s.qps.interval.SE
+	return math.Expm1(max(shown, passed))
+}

@@ -1,0 +1,146 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/stat"
+)
+
+const (
+	fewInstances  = 5    // below, the interval leans on the other benchmarks
+	manyVoid      = 0.2  // share of void slices that is worth a word
+	unequalWrites = 0.1  // difference of operation counts that is worth a word
+	driftChange   = 0.05 // change over an instance that is worth a word
+	driftLevel    = 0.99
+)
+
+// warnings tells what a reader must know beside the verdict.
+func (s *subject) warnings(verdictLevel float64) []string {
+	var list []string
+	add := func(text string, args ...any) { list = append(list, fmt.Sprintf(text, args...)) }
+	if s.Instances > 1 && s.Instances < fewInstances {
+		add("only %d instances", s.Instances)
+	}
+	if valid := s.pairs.targetValid + s.pairs.baseValid; s.VoidSlices > 0 && float64(s.VoidSlices) >= manyVoid*float64(s.VoidSlices+valid) {
+		add("%d of %d slices were void, most often: %s", s.VoidSlices, s.VoidSlices+valid, s.pairs.voidReason)
+	}
+	if s.pairs.idle > 0 {
+		add("%d blocks dropped out because a slice did not finish one operation", s.pairs.idle)
+	}
+	if s.qps.outlier && s.Instances > 1 {
+		add("varies far more from start to start than the other benchmarks (sd %s against %s)",
+			percent(s.qps.interval.SE*math.Sqrt(float64(s.Instances))), percent(math.Sqrt(s.qps.family)))
+	}
+	if text := s.errorWarning(); text != "" {
+		add("%s", text)
+	}
+	if text := s.writeWarning(); text != "" {
+		add("%s", text)
+	}
+	list = append(list, s.driftWarnings()...)
+	if text := s.witnessWarning(verdictLevel); text != "" {
+		add("%s", text)
+	}
+	return list
+}
+
+func (s *subject) errorWarning() string {
+	var target, base int64
+	for _, b := range s.pairs.list {
+		target, base = target+b.targetErrs, base+b.baseErrs
+	}
+	if target == 0 && base == 0 {
+		return ""
+	}
+	return fmt.Sprintf("statements failed in slices that count: %d on %s, %d on %s", target, s.Target, base, s.Base)
+}
+
+// writeWarning tells when the two did different amounts of writes, after which
+// their data differ.
+func (s *subject) writeWarning() string {
+	if !strings.HasPrefix(s.Group, "write") {
+		return ""
+	}
+	var target, base int64
+	for _, b := range s.pairs.list {
+		target, base = target+b.targetOps, base+b.baseOps
+	}
+	if base == 0 || math.Abs(float64(target)/float64(base)-1) < unequalWrites {
+		return ""
+	}
+	return fmt.Sprintf("%s did %.2f times the writes of %s, so their data differ", s.Target, float64(target)/float64(base), s.Base)
+}
+
+// driftWarnings tells when throughput changes steadily within instances: the
+// average of a falling curve is not a rate.
+func (s *subject) driftWarnings() []string {
+	var list []string
+	for _, check := range []struct {
+		name  string
+		value func(block) float64
+	}{
+		{"the ratio to the base", func(b block) float64 { return b.qps }},
+		{"throughput of " + s.Target, func(b block) float64 { return math.Log(b.targetQPS) }},
+		{"throughput of " + s.Base, func(b block) float64 { return math.Log(b.baseQPS) }},
+	} {
+		if total, ok := drift(s.pairs.byInstance(), check.value); ok {
+			direction := "rises"
+			if total < 0 {
+				direction = "falls"
+			}
+			list = append(list, fmt.Sprintf("%s %s by %s from the first to the last block of an instance",
+				check.name, direction, percent(math.Abs(math.Expm1(total)))))
+		}
+	}
+	return list
+}
+
+// drift gives the mean change over an instance, and whether it is large and
+// beyond chance; it takes 3 instances of 3 blocks.
+func drift(instances [][]block, value func(block) float64) (total float64, ok bool) {
+	var changes []float64
+	for _, blocks := range instances {
+		if len(blocks) < 3 {
+			continue
+		}
+		var x, y []float64
+		for _, b := range blocks {
+			x, y = append(x, float64(b.block)), append(y, value(b))
+		}
+		meanX, meanY, xx, xy := stat.Mean(x), stat.Mean(y), 0.0, 0.0
+		for i := range x {
+			xx += (x[i] - meanX) * (x[i] - meanX)
+			xy += (x[i] - meanX) * (y[i] - meanY)
+		}
+		changes = append(changes, xy/xx*(x[len(x)-1]-x[0]))
+	}
+	if len(changes) < 3 {
+		return 0, false
+	}
+	interval := stat.TInterval(changes, driftLevel)
+	return interval.Estimate, math.Abs(math.Expm1(interval.Estimate)) >= driftChange && !interval.Contains(0)
+}
+
+// witnessWarning tells when QPS and CPU per operation do not tell the same story.
+func (s *subject) witnessWarning(verdictLevel float64) string {
+	if math.IsNaN(s.cpu.p) {
+		return ""
+	}
+	cost := s.cpu.judge(s.MinEffect, verdictLevel) // Faster: more CPU per operation
+	switch {
+	case s.Verdict == dbcanary.Slower && cost == dbcanary.Same:
+		return "QPS is lower but the server spends the same CPU per operation: look at waits, placement and the client"
+	case s.Verdict == dbcanary.Slower && cost == dbcanary.Slower:
+		return "QPS is lower although the server spends less CPU per operation: look at waits, placement and the client"
+	case s.Verdict == dbcanary.Faster && cost == dbcanary.Same:
+		return "QPS is higher but the server spends the same CPU per operation: less waiting, or placement"
+	case s.Verdict == dbcanary.Faster && cost == dbcanary.Faster:
+		return "QPS is higher although the server spends more CPU per operation: it may not scale to more connections"
+	case s.Verdict == dbcanary.Same && cost == dbcanary.Faster:
+		return fmt.Sprintf("QPS is the same but the server spends %s more CPU per operation", percent(s.CPURatio.Ratio-1))
+	}
+	return ""
+}

@@ -1,0 +1,156 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Design is what power depends on: a two-sided t test of a mean of n values.
+type Design struct {
+	SD    float64 // standard deviation of one value (an instance's log ratio)
+	Alpha float64 // two-sided: 0.05, or 0.05/32 when 32 are compared
+	// PooledDF gives the degrees of freedom of the variance at n values; nil
+	// stands for n-1.
+	PooledDF func(n int) float64
+}
+
+func (d Design) df(n int) float64 {
+	if d.PooledDF != nil {
+		return d.PooledDF(n)
+	}
+	return float64(n - 1)
+}
+
+func (d Design) valid() bool {
+	return d.SD >= 0 && !math.IsInf(d.SD, 0) && d.Alpha > 0 && d.Alpha < 1
+}
+
+// Power gives the chance that the test of n values rejects when the true mean is
+// effect: that of the noncentral t beyond the critical value, both sides,
+// P(|Z + lambda| > t(alpha/2) sqrt(V/df)), lambda = effect sqrt(n)/sd, V ~
+// chi-square (Cohen (1988), "Statistical Power Analysis", section 2.5; the
+// integral over V by Simpson's rule). 0 if there are no degrees of freedom, NaN
+// if the design makes no sense.
+func (d Design) Power(effect float64, n int) float64 {
+	if !d.valid() || math.IsNaN(effect) {
+		return math.NaN()
+	}
+	if n < 1 {
+		return 0
+	}
+	df := d.df(n)
+	if !(df > 0) {
+		return 0
+	}
+	if d.SD == 0 {
+		if effect == 0 {
+			return d.Alpha
+		}
+		return 1
+	}
+	lambda := math.Abs(effect) * math.Sqrt(float64(n)) / d.SD
+	critical := tQuantile(1-d.Alpha/2, df)
+	reject := func(scale float64) float64 {
+		return distuv.UnitNormal.CDF(lambda-critical*scale) + distuv.UnitNormal.CDF(-lambda-critical*scale)
+	}
+	if df > 1e5 {
+		return reject(1)
+	}
+	return averageOverChi(df, reject)
+}
+
+// averageOverChi gives the mean of f(sqrt(V/df)), V ~ chi-square with df.
+func averageOverChi(df float64, f func(float64) float64) float64 {
+	const steps = 400 // even
+	chi := distuv.ChiSquared{K: df}
+	width := 9 / math.Sqrt(2*df)
+	low, high := max(0, 1-width), 1+width
+	h := (high - low) / steps
+	sum, total := 0.0, 0.0
+	for i := range steps + 1 {
+		scale := low + float64(i)*h
+		if scale == 0 {
+			continue
+		}
+		weight := 2.0
+		switch {
+		case i == 0 || i == steps:
+			weight = 1
+		case i%2 == 1:
+			weight = 4
+		}
+		// The density of sqrt(V/df) is that of V times dV/dscale = 2 df scale.
+		density := weight * chi.Prob(df*scale*scale) * 2 * df * scale
+		sum += density * f(scale)
+		total += density
+	}
+	return sum / total
+}
+
+// MinDetectable gives the smallest true effect (of either sign) that n values
+// show with the given power (0.8), by bisection. +Inf if there are no degrees
+// of freedom, NaN if the design makes no sense.
+func (d Design) MinDetectable(n int, power float64) float64 {
+	if !d.valid() || !(power > 0 && power < 1) {
+		return math.NaN()
+	}
+	if n < 1 || !(d.df(n) > 0) {
+		return math.Inf(1)
+	}
+	if power <= d.Alpha || d.SD == 0 {
+		return 0
+	}
+	low, high := 0.0, d.SD
+	for d.Power(high, n) < power {
+		low, high = high, 2*high
+	}
+	for range 40 {
+		if middle := (low + high) / 2; d.Power(middle, n) < power {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+// SampleSize gives the smallest n, at most most, that shows the effect with the
+// given power; ok is false if most does not suffice or the design makes no sense.
+func (d Design) SampleSize(effect, power float64, most int) (n int, ok bool) {
+	if !d.valid() || !(power > 0 && power < 1) || !(math.Abs(effect) > 0) {
+		return 0, false
+	}
+	return smallest(most, func(n int) bool { return d.Power(effect, n) >= power })
+}
+
+// NeededToExclude gives the smallest n, at most most, at which a mean that stays
+// where it is now, a distance away from a border, has a two-sided interval that
+// no longer reaches the border: t(alpha/2) sd/sqrt(n) <= distance. It answers
+// "how many more would settle it" from the estimate at hand, so it holds with a
+// chance of about one half; ask Power for more.
+func (d Design) NeededToExclude(distance float64, most int) (n int, ok bool) {
+	if !d.valid() || !(distance > 0) {
+		return 0, false
+	}
+	return smallest(most, func(n int) bool {
+		df := d.df(n)
+		return df > 0 && tQuantile(1-d.Alpha/2, df)*d.SD <= distance*math.Sqrt(float64(n))
+	})
+}
+
+// smallest gives the smallest n in [1, most] for which the rising condition holds.
+func smallest(most int, enough func(int) bool) (n int, ok bool) {
+	if most < 1 || !enough(most) {
+		return 0, false
+	}
+	low, high := 0, most
+	for high-low > 1 {
+		if middle := (low + high) / 2; enough(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high, true
+}
