@@ -1,0 +1,87 @@
+package workload
+
+import (
+	"math/bits"
+	"strconv"
+)
+
+const (
+	groupDigits = 11 // digits of a group of c and pad
+	cGroups     = 10
+	padGroups   = 5
+	cSize       = cGroups*(groupDigits+1) - 1   // 119
+	padSize     = padGroups*(groupDigits+1) - 1 // 59
+)
+
+// rowSource gives the words that a row is made of. They depend on seed, table
+// and id alone, so a row is the same whoever loads it, where and in what order.
+type rowSource struct{ state uint64 }
+
+func newRowSource(seed uint64, table, id int) rowSource {
+	return rowSource{mix(mix(seed+uint64(table)*golden) + uint64(id)*golden)}
+}
+
+func (s *rowSource) next() uint64 {
+	s.state += golden
+	return mix(s.state)
+}
+
+// k is the first word of a row: uniform in 1..tableSize.
+func (s *rowSource) k(tableSize int) int64 {
+	high, _ := bits.Mul64(s.next(), uint64(tableSize))
+	return int64(high) + 1
+}
+
+// appendRow appends "(id,k,'c','pad')" of a table numbered from 1.
+func appendRow(buf []byte, data *Data, table, id int) []byte {
+	source := newRowSource(data.Seed, table, id)
+	buf = append(buf, '(')
+	buf = strconv.AppendInt(buf, int64(id), 10)
+	buf = append(buf, ',')
+	buf = strconv.AppendInt(buf, source.k(data.TableSize), 10)
+	buf = append(buf, ",'"...)
+	for group := range cGroups {
+		buf = appendGroup(buf, group, source.next())
+	}
+	buf = append(buf, "','"...)
+	for group := range padGroups {
+		buf = appendGroup(buf, group, source.next())
+	}
+	return append(buf, "')"...)
+}
+
+// appendGroup appends 11 digits made of a uniform word, after a '-' if the group is not the first.
+func appendGroup(buf []byte, group int, word uint64) []byte {
+	if group > 0 {
+		buf = append(buf, '-')
+	}
+	at := len(buf)
+	buf = append(buf, "00000000000"...)
+	putDigits(buf[at:], word)
+	return buf
+}
+
+// putDigits writes 11 digits made of a uniform word to the start of buf.
+func putDigits(buf []byte, word uint64) {
+	buf = buf[:groupDigits]
+	value, _ := bits.Mul64(word, 1e11)
+	high, low := uint32(value/1e6), uint32(value%1e6)
+	for i := groupDigits - 1; i >= 5; i-- {
+		buf[i] = byte('0' + low%10)
+		low /= 10
+	}
+	for i := 4; i >= 0; i-- {
+		buf[i] = byte('0' + high%10)
+		high /= 10
+	}
+}
+
+// putText fills buf with groups of 11 digits joined by '-'.
+func putText(buf []byte, r *random) {
+	for at := 0; at < len(buf); at += groupDigits + 1 {
+		if at > 0 {
+			buf[at-1] = '-'
+		}
+		putDigits(buf[at:], r.pcg.Uint64())
+	}
+}
