@@ -1,6 +1,9 @@
 package dbcanary
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Family is a DBMS family: a protocol, a way to start, a dialect.
 type Family string
@@ -129,17 +132,23 @@ func ParseFamily(text string) (Family, error) {
 	return "", Errorf(CodeUsage, "unknown DBMS %q%s", text, DidYouMean(text, names))
 }
 
-// RedactDSN gives the DSN without its password.
+// RedactDSN gives the DSN without its password, also one among the parameters.
 func RedactDSN(dsn string) string {
 	scheme, rest, ok := strings.Cut(dsn, "://")
 	if !ok {
 		return dsn
 	}
 	// The password may itself hold "@" or "/", so the last "@" ends it.
-	at := strings.LastIndex(rest, "@")
-	if at < 0 {
-		return dsn
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		user, _, _ := strings.Cut(rest[:at], ":")
+		rest = user + rest[at:]
 	}
-	user, _, _ := strings.Cut(rest[:at], ":")
-	return scheme + "://" + user + rest[at:]
+	if head, query, ok := strings.Cut(rest, "?"); ok {
+		parameters := slices.DeleteFunc(strings.Split(query, "&"), func(parameter string) bool {
+			name, _, _ := strings.Cut(parameter, "=")
+			return strings.Contains(strings.ToLower(name), "pass")
+		})
+		rest = head + "?" + strings.Join(parameters, "&")
+	}
+	return scheme + "://" + rest
 }
