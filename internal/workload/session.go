@@ -37,7 +37,8 @@ type Session struct {
 	zipf   zipf
 	hot    int64       // first of the hot ids
 	order  permutation // of all rows, for Once
-	pinned bool        // key and table were taken from order and their event has not succeeded
+	row    uint64      // taken from order
+	pinned bool        // row's event has not succeeded yet
 
 	table   int   // of the current step, from 0
 	key     int64 // last key or span start drawn
@@ -177,17 +178,15 @@ func (s *Session) drawKey() error {
 	case First:
 		s.key = 1
 	case Once:
-		if s.pinned {
-			return nil // the event that had this row was rolled back
+		if !s.pinned { // otherwise the event that took the row was rolled back
+			position := s.state.next.Add(1) - 1
+			if position >= s.order.n {
+				return ErrExhausted
+			}
+			s.row, s.pinned = s.order.at(position), true
 		}
-		position := s.state.next.Add(1) - 1
-		if position >= s.order.n {
-			return ErrExhausted
-		}
-		row := s.order.at(position)
-		s.table = int(row / uint64(s.tableSize))
-		s.key = int64(row%uint64(s.tableSize)) + 1
-		s.pinned = true
+		s.table = int(s.row / uint64(s.tableSize))
+		s.key = int64(s.row%uint64(s.tableSize)) + 1
 	default:
 		s.key = s.random.upTo(uint64(s.tableSize))
 	}
