@@ -38,8 +38,8 @@ func (h *Histogram) Merge(other *Histogram) {
 // Count is the number of recorded latencies.
 func (h *Histogram) Count() int64 { return h.hdr.TotalCount() }
 
-// Percentile gives the latency that percent (0 to 100) of the recorded ones do
-// not exceed, by the nearest-rank definition; 0 if there are none.
+// Percentile gives the latency whose rank is nearest to percent (0 to 100) of
+// the count; 0 if there are none.
 func (h *Histogram) Percentile(percent float64) int64 {
 	return h.hdr.ValueAtPercentile(percent)
 }

@@ -3,12 +3,21 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
+	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/wire"
 )
 
@@ -92,6 +101,319 @@ func TestRun_ConstantLength(t *testing.T) {
 			}
 			if r.Void() != "" {
 				t.Errorf("%+v: void: %s", row, r.Void())
+			}
+		})
+	}
+}
+
+// Pooled over many short slices, the rate of events of very varying length is
+// 1/mean. By the other usual rules it would be over twice that here: events that
+// finish in time are the short ones, and the nominal time leaves out the long ones.
+func TestRun_UnbiasedForVaryingLengths(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const mean = 0.9*1e-3 + 0.1*50e-3
+		random := rand.New(rand.NewPCG(1, 2))
+		length := func(int) time.Duration {
+			if random.Float64() < 0.1 {
+				return 50 * time.Millisecond
+			}
+			return time.Millisecond
+		}
+		var events, elapsed float64
+		for range 1500 {
+			r, err := run(t, []Worker{fakeWorker(1, length)}, Options{Time: 20 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			events += float64(r.Events)
+			elapsed += r.Elapsed.Seconds()
+		}
+		// The relative standard error is that of the mean length of 13,000 events, 2 %.
+		if got := events / elapsed * mean; math.Abs(got-1) > 0.06 {
+			t.Errorf("the rate is %.3f of the true one", got)
+		}
+	})
+}
+
+func TestRun_WarmupIsNotRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// Events of the warm-up take 30 ms, later ones 10 ms.
+		length := func(n int) time.Duration {
+			if n < 4 {
+				return 30 * time.Millisecond
+			}
+			return 10 * time.Millisecond
+		}
+		start := time.Now()
+		var begin, end time.Duration
+		r, err := run(t, []Worker{fakeWorker(1, length)}, Options{
+			Warmup: 100 * time.Millisecond, Time: time.Second,
+			Begin: func() { begin = time.Since(start) },
+			End:   func() { end = time.Since(start) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begin != 120*time.Millisecond || end != 1120*time.Millisecond || r.Started.Sub(start) != begin {
+			t.Errorf("measured from %v to %v, started %v", begin, end, r.Started.Sub(start))
+		}
+		if r.Events != 100 || r.Elapsed != time.Second || r.Response.Summary().Max > 10_010_000 {
+			t.Errorf("%d events in %v, at most %d ns", r.Events, r.Elapsed, r.Response.Summary().Max)
+		}
+		if diff := cmp.Diff([]int64{99, 1}, r.PerSecond); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestRun_EventsDecide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		workers := []Worker{fakeWorker(2, constant(time.Millisecond)), fakeWorker(2, constant(3*time.Millisecond))}
+		r, err := run(t, workers, Options{Warmup: 5 * time.Millisecond, Events: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Events != 1000 || r.Operations != 2000 || r.Elapsed < 749*time.Millisecond || r.Elapsed > 751*time.Millisecond {
+			t.Errorf("%d events, %d operations in %v", r.Events, r.Operations, r.Elapsed)
+		}
+	})
+}
+
+// serverErrors fails as told by event number, with 1 ms for each try.
+func serverErrors(failures map[int]*wire.ServerError) Worker {
+	n := -1
+	return Worker{Conn: newFakeConn(), Event: eventFunc(func() (int, error) {
+		n++
+		time.Sleep(time.Millisecond)
+		if failure := failures[n]; failure != nil {
+			return 1, failure
+		}
+		return 4, nil
+	})}
+}
+
+func TestRun_ErrorsAndRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deadlock := &wire.ServerError{Code: "1213", Message: "Deadlock", Retryable: true}
+		duplicate := &wire.ServerError{Code: "1062", Message: "Duplicate"}
+		workers := []Worker{
+			serverErrors(map[int]*wire.ServerError{2: deadlock, 3: deadlock, 7: duplicate}),
+			serverErrors(map[int]*wire.ServerError{4: duplicate, 5: {Code: "1146"}, 6: deadlock, 7: duplicate}),
+		}
+		r, err := run(t, workers, Options{Time: 100 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]int64{"1062": 3, "1146": 1}, r.Errors); diff != "" {
+			t.Error(diff)
+		}
+		// Of 200 tries, 3 were retried and 4 ended in an error.
+		if r.Retries != 3 || r.Events != 193 || r.Operations != 4*193 || r.Response.Count() != 193 {
+			t.Errorf("%d retries, %d events, %d operations", r.Retries, r.Events, r.Operations)
+		}
+		if max := r.Response.Summary().Max; !near(max, 3e6) {
+			t.Errorf("the longest event took %d ns, want 3 ms: its retries are part of it", max)
+		}
+		if got, want := r.Void(), "errors from the server: 3 x 1062, 1 x 1146"; got != want {
+			t.Errorf("void is %q, want %q", got, want)
+		}
+	})
+}
+
+func TestRun_HopelessEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hopeless := Worker{Conn: newFakeConn(), Event: eventFunc(func() (int, error) {
+			time.Sleep(time.Millisecond)
+			return 0, &wire.ServerError{Code: "40001", Message: "could not serialize", Retryable: true}
+		})}
+		_, err := run(t, []Worker{hopeless}, Options{Time: time.Second})
+		if err == nil || !strings.Contains(err.Error(), "connection 0") || !strings.Contains(err.Error(), "100 retries: 40001") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestRun_LostConnectionEndsTheSlice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		lost := Worker{Conn: newFakeConn(), Event: eventFunc(func() (int, error) {
+			time.Sleep(time.Millisecond)
+			if n++; n > 10 {
+				return 0, io.ErrUnexpectedEOF
+			}
+			return 1, nil
+		})}
+		start := time.Now()
+		r, err := run(t, []Worker{fakeWorker(1, constant(2*time.Millisecond)), lost}, Options{Time: time.Hour})
+		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "connection 1") {
+			t.Fatalf("error %v", err)
+		}
+		if took := time.Since(start); took > 13*time.Millisecond || r.Events < 15 || r.Events > 16 {
+			t.Errorf("%d events, ended after %v", r.Events, took)
+		}
+	})
+}
+
+func TestRun_CancelInALongScan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		start := time.Now()
+		workers := []Worker{fakeWorker(1, constant(time.Hour)), fakeWorker(1, constant(time.Second))}
+		s := newSlice(workers, Options{Time: time.Minute, OverrunLimit: 2 * time.Second}, time.Sleep)
+		r, err := s.run(ctx)
+		if dbcanary.ErrorCode(err) != dbcanary.CodeInterrupted || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		if took := time.Since(start); took != 7*time.Second || r.Events < 5 || r.Events > 6 {
+			t.Errorf("%d events, ended after %v", r.Events, took)
+		}
+	})
+}
+
+func TestRun_CancelInWarmup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		probe := func() { t.Error("a slice without measured time was probed") }
+		s := newSlice([]Worker{fakeWorker(1, constant(time.Millisecond))}, Options{Warmup: time.Second, Time: time.Second, Begin: probe, End: probe}, time.Sleep)
+		r, err := s.run(ctx)
+		if err == nil || r.Events != 0 || r.Elapsed != 0 || r.Void() == "" {
+			t.Errorf("%d events in %v, error %v", r.Events, r.Elapsed, err)
+		}
+	})
+}
+
+func TestRun_OverrunIsAborted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		r, err := run(t, []Worker{fakeWorker(1, constant(time.Hour))}, Options{Time: time.Second})
+		if !errors.Is(err, wire.ErrAborted) || !strings.Contains(err.Error(), "still ran 10s after the end") {
+			t.Errorf("error %v", err)
+		}
+		if took := time.Since(start); took != 11*time.Second || r.Void() != "no event finished" {
+			t.Errorf("ended after %v, void %q", took, r.Void())
+		}
+	})
+}
+
+func TestRun_Intervals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []Progress
+		workers := []Worker{fakeWorker(2, constant(10*time.Millisecond)), serverErrors(map[int]*wire.ServerError{1500: {Code: "1"}})}
+		r, err := run(t, workers, Options{
+			Time: 3500 * time.Millisecond, Warmup: 100 * time.Millisecond, IntervalEvery: time.Second,
+			Interval: func(p Progress) { got = append(got, p) },
+		})
+		if err != nil || len(got) != 3 {
+			t.Fatalf("%d reports, error %v", len(got), err)
+		}
+		var events, errorCount int64
+		for i, p := range got {
+			if p.Elapsed != time.Duration(i+1)*time.Second || p.Length != time.Second || p.Threads != 2 || p.Response.Count() != p.Events {
+				t.Errorf("report %d: %+v", i, p)
+			}
+			events += p.Events
+			errorCount += p.Errors
+		}
+		if events < 3297 || events > 3300 || errorCount != 1 || r.Response.Count() != r.Events {
+			t.Errorf("%d events and %d errors reported; %d events, %d latencies recorded", events, errorCount, r.Events, r.Response.Count())
+		}
+	})
+}
+
+func TestRun_RejectsNonsense(t *testing.T) {
+	good := []Worker{fakeWorker(1, constant(1))}
+	for want, row := range map[string]struct {
+		workers []Worker
+		options Options
+	}{
+		"no workers":                {nil, Options{Time: 1}},
+		"no connection or no event": {[]Worker{{}}, Options{Time: 1}},
+		"is negative":               {good, Options{Time: -1}},
+		"neither a time nor":        {good, Options{}},
+		"a rate of NaN":             {good, Options{Time: 1, Rate: math.NaN()}},
+		"a rate of -1":              {good, Options{Time: 1, Rate: -1}},
+		"between reports is 0":      {good, Options{Time: 1, Interval: func(Progress) {}}},
+	} {
+		if _, err := Run(t.Context(), row.workers, row.options); err == nil || !strings.Contains(err.Error(), want) || dbcanary.ErrorCode(err) != dbcanary.CodeUsage {
+			t.Errorf("error %v, want one about %q", err, want)
+		}
+	}
+}
+
+// A pinned worker runs where it was told to, and leaves no pinned thread behind.
+func TestRun_Pinned(t *testing.T) {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		t.Fatal(err)
+	}
+	cpu := 0
+	for !allowed.IsSet(cpu) {
+		cpu++
+	}
+	pinned := Worker{Conn: newFakeConn(), Event: eventFunc(func() (int, error) {
+		var set unix.CPUSet
+		if err := unix.SchedGetaffinity(0, &set); err != nil {
+			return 0, err
+		}
+		if set.Count() != 1 || !set.IsSet(cpu) {
+			return 0, fmt.Errorf("runs on %d CPUs", set.Count())
+		}
+		return 1, nil
+	})}
+	if _, err := Run(t.Context(), []Worker{pinned, pinned}, Options{Events: 100, CPUs: []int{cpu}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		done := make(chan int)
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			var set unix.CPUSet
+			if err := unix.SchedGetaffinity(0, &set); err != nil {
+				t.Error(err)
+			}
+			done <- set.Count()
+		}()
+		if got := <-done; got != allowed.Count() {
+			t.Fatalf("a later thread may run on %d CPUs, not on %d", got, allowed.Count())
+		}
+	}
+}
+
+// The steady state of the loop allocates nothing, whatever the mode.
+func TestRun_AllocatesNothingPerEvent(t *testing.T) {
+	workers := []Worker{{Conn: newFakeConn(), Event: eventFunc(func() (int, error) { return 1, nil })}}
+	for name, options := range map[string]Options{"closed": {}, "open": {Rate: maxRate}} {
+		allocations := func(events int64) float64 {
+			options.Events = events
+			return testing.AllocsPerRun(3, func() {
+				if _, err := Run(t.Context(), workers, options); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if few, many := allocations(1000), allocations(200_000); many > few+50 {
+			t.Errorf("%s: %g allocations for 1,000 events and %g for 200,000", name, few, many)
+		}
+	}
+}
+
+// What the generator adds to each event.
+func BenchmarkRun(b *testing.B) {
+	for name, options := range map[string]Options{
+		"closed":        {},
+		"closed report": {Interval: func(Progress) {}, IntervalEvery: time.Second},
+		"open":          {Rate: maxRate},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			options.Events = int64(b.N)
+			workers := []Worker{{Conn: newFakeConn(), Event: eventFunc(func() (int, error) { return 1, nil })}}
+			r, err := Run(b.Context(), workers, options)
+			if err != nil || r.Events != int64(b.N) {
+				b.Fatalf("%d events of %d: %v", r.Events, b.N, err)
 			}
 		})
 	}

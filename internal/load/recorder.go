@@ -95,12 +95,14 @@ func (s *slice) recording(started time.Time) *Recording {
 // setElapsed sets the time that the rates are counted from; see the package comment.
 func (s *slice) setElapsed(r *Recording) {
 	var sum, active, latest time.Duration
+	var taken int64
 	for _, w := range s.workers {
 		if w.own > 0 {
 			sum += w.own
 			active++
 		}
 		latest = max(latest, w.started-s.begin)
+		taken += w.taken
 	}
 	if active > 0 {
 		r.Elapsed = sum / active
@@ -121,7 +123,7 @@ func (s *slice) setElapsed(r *Recording) {
 	if r.Backlog == 0 && latest <= span+lateAfter {
 		r.Elapsed = span
 	}
-	r.Offered = float64(schedule.taken+r.Backlog) / span.Seconds()
+	r.Offered = float64(taken+r.Backlog) / span.Seconds()
 }
 
 // startReports calls Interval on time until the returned function is called.

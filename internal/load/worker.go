@@ -28,6 +28,7 @@ type worker struct {
 	own      time.Duration // own time: from its start to the end of its last event
 	last     time.Duration // end of its last event
 	started  time.Duration // start of its last event
+	taken    int64         // open loop: arrivals of the phase that it took
 
 	mu         sync.Mutex // taken only if there is a live report
 	latencies  []latency  // not yet in the sink
@@ -92,7 +93,7 @@ func (w *worker) prepareThread() error {
 // phase runs events until the phase ends or the slice is halted.
 func (w *worker) phase() {
 	s := w.slice
-	w.own = 0
+	w.own, w.taken = 0, 0
 	if s.halted.Load() || s.until <= s.begin {
 		return
 	}
@@ -129,6 +130,7 @@ func (w *worker) openLoop() {
 		if intended >= s.until {
 			return
 		}
+		w.taken++
 		for start < intended {
 			if s.halted.Load() {
 				return
