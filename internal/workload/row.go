@@ -65,15 +65,21 @@ func appendGroup(buf []byte, group int, word uint64) []byte {
 func putDigits(buf []byte, word uint64) {
 	buf = buf[:groupDigits]
 	value, _ := bits.Mul64(word, 1e11)
-	high, low := uint32(value/1e6), uint32(value%1e6)
-	for i := groupDigits - 1; i >= 5; i-- {
-		buf[i] = byte('0' + low%10)
-		low /= 10
-	}
-	for i := 4; i >= 0; i-- {
-		buf[i] = byte('0' + high%10)
-		high /= 10
-	}
+	high, low := uint32(value/1e8), uint32(value%1e8)
+	buf[0] = byte('0' + high/100)
+	putPair(buf[1:], high%100)
+	putPair(buf[3:], low/1e6)
+	putPair(buf[5:], low/1e4%100)
+	putPair(buf[7:], low/100%100)
+	putPair(buf[9:], low%100)
+}
+
+// putPair writes the two digits of a number below 100.
+func putPair(buf []byte, number uint32) {
+	const pairs = "00010203040506070809" + "10111213141516171819" + "20212223242526272829" +
+		"30313233343536373839" + "40414243444546474849" + "50515253545556575859" +
+		"60616263646566676869" + "70717273747576777879" + "80818283848586878889" + "90919293949596979899"
+	buf[0], buf[1] = pairs[number*2], pairs[number*2+1]
 }
 
 // putText fills buf with groups of 11 digits joined by '-'.
