@@ -49,6 +49,10 @@ func OpenInstance(dir string) (*Instance, error) {
 		return nil, err
 	}
 	i.Fresh = len(entries) == 0
+	// What an earlier start had to say is kept apart from what this one will say.
+	if err := os.Rename(i.Log, i.Log+".previous"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	i.Sockets, err = socketDir(dir, mark)
 	return i, err
 }
