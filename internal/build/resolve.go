@@ -23,7 +23,14 @@ func (c *Cache) Resolve(ctx context.Context, spec dbcanary.TargetSpec, progress 
 	if len(matching) > 0 && (spec.Version != "" || !c.fetchable(spec)) {
 		return matching[0].Build, nil
 	}
-	build, err := c.fetchNewest(ctx, spec, here, progress)
+	there, err := c.findRemote(ctx, spec, progress)
+	if ctx.Err() != nil {
+		return dbcanary.Build{}, context.Cause(ctx)
+	}
+	if len(matching) > 0 && (len(there) == 0 || CompareVersions(matching[0].Version, matches(there, spec)[0].Version) >= 0) {
+		return matching[0].Build, nil
+	}
+	build, err := c.fetchNewest(ctx, spec, here, there, err, progress)
 	if err != nil && ctx.Err() == nil && len(matching) > 0 {
 		return matching[0].Build, nil
 	}
@@ -40,7 +47,8 @@ func (c *Cache) Fetch(ctx context.Context, spec dbcanary.TargetSpec, progress Pr
 	if err != nil {
 		return dbcanary.Build{}, err
 	}
-	return c.fetchNewest(ctx, spec, here, progress)
+	there, err := c.findRemote(ctx, spec, progress)
+	return c.fetchNewest(ctx, spec, here, there, err, progress)
 }
 
 // Find lists the builds that match a target: on this machine, and to be
@@ -112,15 +120,16 @@ func (c *Cache) findRemote(ctx context.Context, spec dbcanary.TargetSpec, progre
 	return there, errors.Join(failures...)
 }
 
-func (c *Cache) fetchNewest(ctx context.Context, spec dbcanary.TargetSpec, here []Candidate, progress Progress) (dbcanary.Build, error) {
-	there, err := c.findRemote(ctx, spec, progress)
+// fetchNewest fetches the newest match of there; remoteErr says why there may
+// be incomplete, and here what else exists.
+func (c *Cache) fetchNewest(ctx context.Context, spec dbcanary.TargetSpec, here, there []Candidate, remoteErr error, progress Progress) (dbcanary.Build, error) {
 	if ctx.Err() != nil {
 		return dbcanary.Build{}, context.Cause(ctx)
 	}
 	matching := matches(there, spec)
 	switch {
-	case len(matching) == 0 && err != nil:
-		return dbcanary.Build{}, unavailable(spec, err)
+	case len(matching) == 0 && remoteErr != nil:
+		return dbcanary.Build{}, unavailable(spec, remoteErr)
 	case len(matching) == 0:
 		return dbcanary.Build{}, noMatch(spec, append(there, here...))
 	}
