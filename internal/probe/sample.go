@@ -1,0 +1,255 @@
+package probe
+
+import (
+	"fmt"
+	"time"
+)
+
+// Host is what all CPUs did since the system started.
+type Host struct {
+	Taken   time.Time
+	CPUs    int   // that are online
+	IdleNs  int64 // nothing to run, waiting for storage included
+	StealNs int64 // a hypervisor ran something else
+}
+
+// HostUsage reads /proc/stat. Busy time is what is left of the wall time, see
+// [Host.BusyNs]: the kernel measures idle time but only samples busy time at its
+// ticks, which misses short bursts.
+func HostUsage() (Host, error) { return system{"/"}.host() }
+
+func (s system) host() (Host, error) {
+	fs, err := s.proc()
+	if err != nil {
+		return Host{}, fmt.Errorf("read the CPU time of the host: %w", err)
+	}
+	stat, err := fs.Stat()
+	if err != nil {
+		return Host{}, fmt.Errorf("read the CPU time of the host: %w", err)
+	}
+	if len(stat.CPU) == 0 {
+		return Host{}, fmt.Errorf("read the CPU time of the host: /proc/stat names no CPU")
+	}
+	return Host{
+		Taken:   time.Now(),
+		CPUs:    len(stat.CPU),
+		IdleNs:  int64((stat.CPUTotal.Idle + stat.CPUTotal.Iowait) * 1e9),
+		StealNs: int64(stat.CPUTotal.Steal * 1e9),
+	}, nil
+}
+
+// BusyNs is the CPU time that the host spent on anything since before, within
+// 10 ms; -1 if a CPU came or went.
+func (h Host) BusyNs(before Host) int64 {
+	if h.CPUs != before.CPUs {
+		return unknown
+	}
+	wall := int64(h.Taken.Sub(before.Taken)) * int64(h.CPUs)
+	return max(0, wall-(h.IdleNs-before.IdleNs)-(h.StealNs-before.StealNs))
+}
+
+// Sampler takes what a slice costs to its two ends. The zero value accounts for
+// this process alone.
+type Sampler struct {
+	Server int   // process of the measured server; 0 if it is unknown
+	Idle   []int // processes of the other targets' servers, which are up too
+	// Apart says that a Server of 0 runs in this process or on another host, so
+	// that CPU time of this host is the client's or foreign. Otherwise the server's
+	// CPU time would pass for foreign, and that is unknown.
+	Apart bool
+}
+
+// Snapshot is the state at one end of a slice.
+type Snapshot struct {
+	sampler Sampler
+	server  *tree // nil if unknown
+	idle    []*tree
+	self    Usage
+	host    Host
+	notes   []string
+	noSelf  bool
+	noHost  bool
+}
+
+// Begin takes the snapshot before the measured time. It costs up to some 60 us
+// for each thread of the server, which it spends before it looks at this process.
+func (s Sampler) Begin() Snapshot {
+	snapshot := Snapshot{sampler: s}
+	snapshot.takeServers()
+	snapshot.takeHost()
+	return snapshot
+}
+
+// End takes the snapshot after the measured time, in the opposite order, so that
+// the cost of both is outside of it.
+func (s Sampler) End() Snapshot {
+	snapshot := Snapshot{sampler: s}
+	snapshot.takeHost()
+	snapshot.takeServers()
+	return snapshot
+}
+
+func (s *Snapshot) takeServers() {
+	for _, pid := range s.sampler.Idle {
+		tree, err := system{"/"}.tree(pid, false)
+		if err != nil {
+			s.notes = append(s.notes, fmt.Sprintf("an idle server's CPU time is unknown: %v", err))
+		}
+		s.idle = append(s.idle, tree)
+	}
+	if s.sampler.Server == 0 {
+		return
+	}
+	tree, err := system{"/"}.tree(s.sampler.Server, true)
+	if err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("the server's usage is unknown: %v", err))
+	}
+	s.server = tree
+}
+
+func (s *Snapshot) takeHost() {
+	var err error
+	if s.self, err = Self(); err != nil {
+		s.noSelf = true
+		s.notes = append(s.notes, err.Error())
+	}
+	if s.host, err = HostUsage(); err != nil {
+		s.noHost = true
+		s.notes = append(s.notes, err.Error())
+	}
+}
+
+// Delta is what happened between two snapshots. A value that is unknown is -1,
+// and Notes say why.
+type Delta struct {
+	Elapsed time.Duration // between the snapshots
+
+	ServerCPUNs           int64 // of the measured server's process tree
+	ServerContextSwitches int64 // of its threads, those that ended in between excepted
+	IdleServerCPUNs       int64 // of the other targets' servers
+	ClientCPUNs           int64 // of this process
+	ForeignCPUNs          int64 // of anything else on the host, the kernel's own threads included
+	StealNs               int64
+
+	Server Usage // of the measured server; Processes, Threads and RSSBytes as they were at the end
+	Client Usage // of this process, likewise
+	Notes  []string
+}
+
+// Between gives what happened from before, a snapshot of [Sampler.Begin], to
+// after, one of [Sampler.End] of the same sampler.
+func Between(before, after Snapshot) Delta {
+	d := Delta{
+		ServerCPUNs: unknown, ServerContextSwitches: unknown, IdleServerCPUNs: 0,
+		ClientCPUNs: unknown, ForeignCPUNs: unknown, StealNs: unknown,
+		Server: unknownUsage(), Client: unknownUsage(),
+	}
+	for _, note := range append(before.notes, after.notes...) {
+		d.Notes = addNote(d.Notes, note)
+	}
+	d.addServers(before, after)
+	if !before.noSelf && !after.noSelf {
+		d.Client = after.self.since(before.self)
+		d.ClientCPUNs = d.Client.CPUNs
+	}
+	if before.noHost || after.noHost {
+		return d
+	}
+	d.Elapsed = after.host.Taken.Sub(before.host.Taken)
+	d.StealNs = max(0, after.host.StealNs-before.host.StealNs)
+	busyNs := after.host.BusyNs(before.host)
+	serverNs := d.ServerCPUNs
+	if before.sampler.Server == 0 {
+		serverNs = 0
+		if !before.sampler.Apart {
+			serverNs = unknown
+			d.Notes = addNote(d.Notes, "foreign CPU time is unknown: it can't be told from that of a server whose process is unknown")
+		}
+	}
+	if busyNs == unknown {
+		d.Notes = addNote(d.Notes, "foreign CPU time is unknown: the number of CPUs changed")
+	}
+	if busyNs != unknown && serverNs != unknown && d.IdleServerCPUNs != unknown && d.ClientCPUNs != unknown {
+		d.ForeignCPUNs = max(0, busyNs-serverNs-d.IdleServerCPUNs-d.ClientCPUNs)
+	}
+	return d
+}
+
+func (d *Delta) addServers(before, after Snapshot) {
+	for i := range after.idle {
+		used := d.treeSince(after.idle[i], before.idle[i])
+		if used.CPUNs == unknown || d.IdleServerCPUNs == unknown {
+			d.IdleServerCPUNs = unknown
+			continue
+		}
+		d.IdleServerCPUNs += used.CPUNs
+	}
+	if after.server == nil || before.server == nil {
+		return
+	}
+	d.Server = d.treeSince(after.server, before.server)
+	d.ServerCPUNs = d.Server.CPUNs
+	if d.Server.VoluntarySwitches != unknown && d.Server.InvoluntarySwitches != unknown {
+		d.ServerContextSwitches = d.Server.VoluntarySwitches + d.Server.InvoluntarySwitches
+	}
+}
+
+// treeSince is what a tree used between two moments.
+func (d *Delta) treeSince(after, before *tree) Usage {
+	if after == nil || before == nil {
+		return unknownUsage()
+	}
+	if after.startTicks != before.startTicks {
+		d.Notes = addNote(d.Notes, "a server's usage is unknown: it was started anew")
+		return unknownUsage()
+	}
+	used := after.Usage.since(before.Usage)
+	if after.VoluntarySwitches == unknown || before.VoluntarySwitches == unknown {
+		return used
+	}
+	// By thread, since the totals lose what threads that ended had counted.
+	used.VoluntarySwitches, used.InvoluntarySwitches = 0, 0
+	for tid, now := range after.switches {
+		then := before.switches[tid]
+		if now[0] < then[0] || now[1] < then[1] {
+			then = [2]int64{} // a new thread of the same number
+		}
+		used.VoluntarySwitches += now[0] - then[0]
+		used.InvoluntarySwitches += now[1] - then[1]
+	}
+	return used
+}
+
+func unknownUsage() Usage {
+	return Usage{
+		CPUNs: unknown, VoluntarySwitches: unknown, InvoluntarySwitches: unknown,
+		MinorFaults: unknown, MajorFaults: unknown, RSSBytes: unknown,
+		ReadBytes: unknown, WrittenBytes: unknown,
+	}
+}
+
+// since is what was used after before; memory, processes and threads stay those of u.
+func (u Usage) since(before Usage) Usage {
+	d := u
+	d.CPUNs = difference(u.CPUNs, before.CPUNs)
+	if d.CPUNs == unknown && u.CPUNs != unknown && u.CPUNs >= before.CPUNs-2*tickNs {
+		// A process ended, and its time was cut to ticks, user and system apart.
+		d.CPUNs = 0
+	}
+	d.VoluntarySwitches = difference(u.VoluntarySwitches, before.VoluntarySwitches)
+	d.InvoluntarySwitches = difference(u.InvoluntarySwitches, before.InvoluntarySwitches)
+	d.MinorFaults = difference(u.MinorFaults, before.MinorFaults)
+	d.MajorFaults = difference(u.MajorFaults, before.MajorFaults)
+	d.ReadBytes = difference(u.ReadBytes, before.ReadBytes)
+	d.WrittenBytes = difference(u.WrittenBytes, before.WrittenBytes)
+	return d
+}
+
+// difference of two totals. One that went down lost a process that nobody waited
+// for, so what was used is unknown.
+func difference(after, before int64) int64 {
+	if after == unknown || before == unknown || after < before {
+		return unknown
+	}
+	return after - before
+}
