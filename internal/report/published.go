@@ -1,0 +1,125 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/dbcanary/dbcanary/internal/workload"
+)
+
+// writeRQPS writes relative QPS in the layout of the published reports, tab
+// separated. It holds no interval and no verdict: other tools read it.
+func (r *Report) writeRQPS(w io.Writer, _ Options) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Relative to: %s\n", clean(r.base()))
+	var header []string
+	for i, target := range r.compared() {
+		fmt.Fprintf(&b, "col-%d : %s\n", i+1, clean(target))
+		header = append(header, fmt.Sprintf("col-%d", i+1))
+	}
+	fmt.Fprintf(&b, "\n%s\n", strings.Join(header, "\t"))
+	rows := map[string][]string{}
+	var names []string
+	for _, c := range r.Comparisons {
+		name := publishedName(c.Benchmark)
+		if rows[name] == nil {
+			names = append(names, name)
+		}
+		rows[name] = append(rows[name], hundredths(c.QPSRatio.Ratio))
+	}
+	sortPublished(names)
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s\t%s\n", strings.Join(rows[name], "\t"), name)
+	}
+	return writeAll(w, &b)
+}
+
+// writeSummary writes the summary of groups in the layout of the published
+// reports: min, max, avg and median of the relative QPS. With several targets
+// each has a table, with its name in the corner.
+func (r *Report) writeSummary(w io.Writer, _ Options) error {
+	var b strings.Builder
+	for i, target := range r.compared() {
+		corner := ""
+		if len(r.compared()) > 1 {
+			corner = clean(target)
+		}
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%s\tmin\tmax\tavg\tmedian\n", corner)
+		for _, g := range r.Groups {
+			if g.Target == target && g.Name != "" {
+				fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\n", clean(g.Name),
+					hundredths(g.Min), hundredths(g.Max), hundredths(g.Avg), hundredths(g.Median))
+			}
+		}
+	}
+	return writeAll(w, &b)
+}
+
+// hundredths prints a ratio as the published scripts do (awk's "%.2f"), "NA" if there is none.
+func hundredths(ratio float64) string {
+	if math.IsNaN(ratio) {
+		return "NA"
+	}
+	return strconv.FormatFloat(ratio, 'f', 2, 64)
+}
+
+// publishedName is the name of a benchmark in published tables. One that the
+// catalogue does not have keeps its label, with no blanks in it.
+func publishedName(label string) string {
+	if benchmark, err := workload.Find(label); err == nil {
+		return benchmark.PublishedName()
+	}
+	return strings.ReplaceAll(clean(label), " ", "_")
+}
+
+var (
+	publishedPoint = regexp.MustCompile(`point`)
+	publishedWrite = regexp.MustCompile(`delete|insert|update|write`)
+	publishedRange = regexp.MustCompile(`^(.*)_range=([0-9]+)$`)
+)
+
+// sortPublished puts names into the order of the published tables: point
+// queries, other reads, writes (they match names in this way); by letters and
+// digits alone within, and the larger range first.
+func sortPublished(names []string) {
+	type key struct {
+		class int
+		stem  string
+		size  int
+	}
+	keyOf := func(name string) key {
+		k := key{class: 1}
+		switch {
+		case publishedPoint.MatchString(name):
+			k.class = 0
+		case publishedWrite.MatchString(name):
+			k.class = 2
+		}
+		stem := name
+		if match := publishedRange.FindStringSubmatch(name); match != nil {
+			stem = match[1] + "range"
+			k.size, _ = strconv.Atoi(match[2]) // digits; too many of them sort as equal
+		}
+		k.stem = strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return r
+			}
+			return -1
+		}, stem)
+		return k
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		x, y := keyOf(a), keyOf(b)
+		return cmp.Or(cmp.Compare(x.class, y.class), cmp.Compare(x.stem, y.stem), cmp.Compare(y.size, x.size), cmp.Compare(a, b))
+	})
+}

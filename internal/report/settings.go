@@ -1,0 +1,193 @@
+package report
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dbcanary/dbcanary"
+)
+
+// SettingDifference is a setting that is not the same on all targets that can be
+// compared by name: those of MySQL and MariaDB with each other, those of
+// PostgreSQL and of SQLite with their own. Targets without settings (dropped
+// before they could be read) take no part.
+type SettingDifference struct {
+	Name string
+	// Values holds one value for each of Run.Targets; nil where the target has no
+	// such setting or takes no part.
+	Values []*string
+	// Chosen tells that a config of the run names it.
+	Chosen bool
+	// Partial tells that some targets don't have it while those that have it agree:
+	// most often it came or went with a release.
+	Partial bool
+}
+
+// settingDifferences lists what differs: chosen settings first, then those with
+// different values, then those that only some have; by name within.
+func settingDifferences(targets []dbcanary.Target) []SettingDifference {
+	kin := map[string][]int{}
+	for i, target := range targets {
+		if len(target.Settings) > 0 {
+			dialect := settingsDialect(target.Build.Family)
+			kin[dialect] = append(kin[dialect], i)
+		}
+	}
+	chosen := map[string]bool{}
+	for _, target := range targets {
+		for _, setting := range target.Config.Settings {
+			chosen[canonicalName(setting.Name)] = true
+		}
+	}
+	var differences []SettingDifference
+	for _, members := range kin {
+		values := map[string][]*string{}
+		for _, i := range members {
+			for _, setting := range targets[i].Settings {
+				if values[setting.Name] == nil {
+					values[setting.Name] = make([]*string, len(targets))
+				}
+				values[setting.Name][i] = &setting.Value
+			}
+		}
+		for name, list := range values {
+			equal, present := sameValues(list)
+			difference := SettingDifference{
+				Name: name, Values: list, Chosen: chosen[canonicalName(name)],
+				Partial: equal && present < len(members),
+			}
+			if (!equal || difference.Partial) && (difference.Chosen || !ofInstance(name, list)) {
+				differences = append(differences, difference)
+			}
+		}
+	}
+	slices.SortFunc(differences, func(a, b SettingDifference) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Name, b.Name))
+	})
+	return differences
+}
+
+func (d SettingDifference) rank() int {
+	switch {
+	case d.Chosen:
+		return 0
+	case !d.Partial:
+		return 1
+	}
+	return 2
+}
+
+// settingsDialect names the families whose settings share names.
+func settingsDialect(family dbcanary.Family) string {
+	if family == dbcanary.MariaDB {
+		return string(dbcanary.MySQL)
+	}
+	return string(family)
+}
+
+// canonicalName is a setting's name as servers report it: an option file also
+// takes dashes and "loose" in front.
+func canonicalName(name string) string {
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	return strings.TrimPrefix(name, "loose_")
+}
+
+// sameValues tells whether all values that are there mean the same, and how many are there.
+func sameValues(values []*string) (equal bool, present int) {
+	var first *string
+	equal = true
+	for _, value := range values {
+		if value == nil {
+			continue
+		}
+		present++
+		if first == nil {
+			first = value
+		}
+		equal = equal && sameValue(*first, *value)
+	}
+	return equal, present
+}
+
+// sameValue takes 1 and 1.000000, and ON and on, as the same.
+func sameValue(a, b string) bool {
+	if strings.EqualFold(a, b) {
+		return true
+	}
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && x == y
+}
+
+// instanceSettings differ between any two servers, or say what the version says.
+var instanceSettings = []string{
+	"*_port", "*_socket", "cluster_name", "external_user", "gtid_*", "hostname", "identity", "in_transaction",
+	"innodb_version", "insert_id", "last_gtid", "last_insert_id", "license", "listen_addresses", "log_bin_basename", "log_error",
+	"pid_file", "port", "protocol_version", "proxy_user", "pseudo_thread_id", "rand_seed*", "report_host", "server_id", "server_uid",
+	"server_uuid", "server_version", "server_version_num", "socket", "statement_id", "timestamp", "unix_socket_directories",
+	"version", "version_*",
+}
+
+// ofInstance tells whether a setting is about where a server lives and not about
+// how it works: by its name, or because all its values are paths.
+func ofInstance(name string, values []*string) bool {
+	for _, pattern := range instanceSettings {
+		if matched, err := path.Match(pattern, name); err == nil && matched {
+			return true
+		}
+	}
+	paths := 0
+	for _, value := range values {
+		switch {
+		case value == nil || *value == "":
+		case strings.HasPrefix(*value, "/"):
+			paths++
+		default:
+			return false
+		}
+	}
+	return paths > 0
+}
+
+// distinctParts shortens values that are lists ("a=on,b=off,…") to the items
+// that not all of them have; other values stay as they are.
+func distinctParts(values []*string) []string {
+	counts := map[string]int{}
+	present, isList := 0, false
+	for _, value := range values {
+		if value == nil {
+			continue
+		}
+		present++
+		items := strings.Split(*value, ",")
+		isList = isList || len(items) > 2
+		slices.Sort(items)
+		for _, item := range slices.Compact(items) {
+			counts[item]++
+		}
+	}
+	texts := make([]string, len(values))
+	for i, value := range values {
+		if value == nil {
+			texts[i] = "-"
+			continue
+		}
+		texts[i] = *value
+		if isList && present > 1 {
+			var own []string
+			for item := range strings.SplitSeq(*value, ",") {
+				if counts[item] < present {
+					own = append(own, item)
+				}
+			}
+			texts[i] = "… " + strings.Join(own, ",")
+		}
+		if texts[i] == "" {
+			texts[i] = `""`
+		}
+	}
+	return texts
+}

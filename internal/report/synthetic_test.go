@@ -1,0 +1,220 @@
+package report
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/dbcanary/dbcanary"
+)
+
+// synthetic makes runs whose truth is known: each benchmark of each target has a
+// ratio to the base, and noise of instances and slices is drawn from a seed.
+type synthetic struct {
+	run     dbcanary.Run
+	ratios  map[string]float64 // by target + "/" + benchmark; 1 if not named
+	trials  []dbcanary.Trial
+	noCPU   bool
+	voidOne int // every so manieth slice is void
+}
+
+var started = time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC)
+
+func newSynthetic(targets []string, benchmarks []dbcanary.PlannedBenchmark) *synthetic {
+	s := &synthetic{ratios: map[string]float64{}}
+	s.run = dbcanary.Run{
+		ID: 7, UID: "abcdefgh", State: dbcanary.RunDone, Started: started, Ended: started.Add(10 * time.Minute), Program: "v0.1.0",
+		Plan: dbcanary.Plan{
+			Targets: targets, Suite: "quick", Benchmarks: benchmarks, Tables: 1, TableSize: 100_000, Threads: 1, PSMode: "prepared",
+			SliceNs: 5e8, Blocks: 2, Instances: 10, MinEffect: 0.02, Placement: dbcanary.PlacementSame, Seed: 42,
+		},
+		Host: dbcanary.Host{
+			Name: "beelink", CPU: "AMD Ryzen 7 7840HS", CPUs: 8, MemoryBytes: 32 << 30, Kernel: "6.12.48", OS: "Debian GNU/Linux 13",
+			Governor: "performance", Filesystem: "ext4", Device: "nvme0n1",
+		},
+	}
+	for i, target := range targets {
+		spec, err := dbcanary.ParseTargetSpec(target)
+		if err != nil {
+			spec = dbcanary.TargetSpec{Family: dbcanary.MariaDB, Version: "1"}
+		}
+		s.run.Targets = append(s.run.Targets, dbcanary.Target{
+			Name: target,
+			Build: dbcanary.Build{
+				Family: spec.Family, Version: cmp.Or(spec.Version, "3.50") + ".3", Provider: "debian", Origin: "server-core of trixie",
+				Checksum: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(target))),
+			},
+			Settings: []dbcanary.Setting{
+				{Name: "buffer_pool", Value: "1073741824"}, {Name: "datadir", Value: fmt.Sprintf("/tmp/%d", i)},
+				{Name: "port", Value: fmt.Sprint(3306 + i)},
+			},
+		})
+	}
+	return s
+}
+
+// measure draws the trials of so many instances.
+func (s *synthetic) measure(instances int) {
+	random := rand.New(rand.NewPCG(1, 2))
+	count := 0
+	for instance := range instances {
+		for _, benchmark := range s.run.Plan.Benchmarks {
+			shift := map[string]float64{}
+			for _, target := range s.run.Plan.Targets {
+				shift[target] = 0.004 * random.NormFloat64()
+			}
+			for block := range s.run.Plan.Blocks {
+				for position, target := range s.run.Plan.Targets {
+					ratio, ok := s.ratios[target+"/"+benchmark.Label]
+					if !ok {
+						ratio = 1
+					}
+					qps := 20_000 * ratio * math.Exp(shift[target]+0.002*random.NormFloat64())
+					trial := dbcanary.Trial{
+						Benchmark: benchmark.Label, Target: target, Instance: instance, Block: block, Position: position,
+						Started: started, ElapsedNs: 5e8, Operations: int64(qps / 2), Events: int64(qps / 2),
+						ServerCPUNs: int64(4e8 / ratio), ClientCPUNs: 1e8,
+					}
+					if s.noCPU {
+						trial.ServerCPUNs, trial.ClientCPUNs = -1, -1
+					}
+					if count++; s.voidOne > 0 && count%s.voidOne == 0 {
+						trial.Void = fmt.Sprintf("foreign CPU %d %% of the slice", count%30)
+					}
+					s.trials = append(s.trials, trial)
+				}
+			}
+		}
+	}
+}
+
+func quick() []dbcanary.PlannedBenchmark {
+	return []dbcanary.PlannedBenchmark{
+		{Label: "point-query", Group: "point"},
+		{Label: "update-index", Group: "writes"},
+		{Label: "random-points range=100", Group: "point"},
+		{Label: "scan", Group: "range-1"},
+		{Label: "read-only range=100", Group: "range-2"},
+		{Label: "insert", Group: "writes"},
+	}
+}
+
+// runs are the synthetic runs by name.
+func runs() map[string]func() *synthetic {
+	return map[string]func() *synthetic{
+		"one-target": func() *synthetic {
+			s := newSynthetic([]string{"mariadb@10.5", "mariadb@11.8+noahi"}, quick())
+			s.ratios["mariadb@11.8+noahi/update-index"] = 0.85
+			s.ratios["mariadb@11.8+noahi/insert"] = 0.95
+			s.ratios["mariadb@11.8+noahi/scan"] = 1.31
+			s.ratios["mariadb@11.8+noahi/point-query"] = 0.98
+			chooseSettings(s)
+			s.measure(10)
+			return s
+		},
+		"five-targets": func() *synthetic {
+			s := newSynthetic([]string{"mariadb@10.5", "mariadb@10.6", "mariadb@10.11", "mariadb@11.4", "mariadb@11.8", "mysql@9.7"}, quick())
+			s.ratios["mysql@9.7/scan"] = 0.61
+			s.ratios["mysql@9.7/random-points range=100"] = 2.2
+			s.ratios["mariadb@11.8/insert"] = 0.93
+			for i := range s.run.Targets {
+				value := "fsync"
+				if i > 2 {
+					value = "O_DIRECT"
+				}
+				t := &s.run.Targets[i]
+				t.Settings = append(t.Settings, dbcanary.Setting{Name: "innodb_flush_method", Value: value})
+			}
+			s.measure(8)
+			return s
+		},
+		"dropped": func() *synthetic {
+			s := newSynthetic([]string{"postgres@15", "postgres@18", "postgres@17"}, quick()[:2])
+			s.measure(5)
+			s.run.State = dbcanary.RunInterrupted
+			s.run.Targets[2].Dropped = "start postgres@17: the server ended: out of memory"
+			s.run.Targets[2].Settings = nil
+			s.run.Problems = []string{"postgres@17 could not be started"}
+			kept := s.trials[:0]
+			for _, trial := range s.trials {
+				if trial.Target != "postgres@17" {
+					kept = append(kept, trial)
+				}
+			}
+			s.trials = kept
+			return s
+		},
+		"void": func() *synthetic {
+			s := newSynthetic([]string{"mysql@8.0", "mysql@9.7"}, quick()[:3])
+			s.voidOne = 3
+			s.measure(6)
+			return s
+		},
+		"no-trials": func() *synthetic {
+			s := newSynthetic([]string{"mysql@8.0", "mysql@9.7"}, quick()[:2])
+			s.run.State, s.run.Ended = dbcanary.RunRunning, time.Time{}
+			return s
+		},
+		"no-plan": func() *synthetic { return &synthetic{} },
+		"one-instance": func() *synthetic {
+			s := newSynthetic([]string{"sqlite", "sqlite+journal_mode=delete"}, quick()[:3])
+			s.ratios["sqlite+journal_mode=delete/update-index"] = 0.4
+			s.noCPU = true
+			s.measure(1)
+			return s
+		},
+		"names": func() *synthetic {
+			long := "mysql:/opt/builds/mysql-8.0.40-a-very-long-folder-name-of-a-custom-build/usr+innodb_adaptive_hash_index=0"
+			s := newSynthetic([]string{"mariadb@データベース|10.5", long}, []dbcanary.PlannedBenchmark{
+				{Label: "a benchmark of another tool with a name of sixty-odd letters", Group: "外部"},
+				{Label: "pipe|star*\x1b[31m", Group: "外部"},
+			})
+			s.measure(4)
+			return s
+		},
+	}
+}
+
+// chooseSettings makes settings that differ in every way that there is.
+func chooseSettings(s *synthetic) {
+	base, target := &s.run.Targets[0], &s.run.Targets[1]
+	target.Config = dbcanary.Config{Name: "+noahi", Settings: []dbcanary.Setting{{Name: "innodb-adaptive-hash-index", Value: "0"}}}
+	set := func(t *dbcanary.Target, name, value string) {
+		t.Settings = append(t.Settings, dbcanary.Setting{Name: name, Value: value})
+	}
+	set(base, "innodb_adaptive_hash_index", "ON")
+	set(target, "innodb_adaptive_hash_index", "OFF")
+	set(base, "optimizer_switch", "mrr=on,hash=off,batch=on")
+	set(target, "optimizer_switch", "mrr=on,hash=on,batch=on,new=off")
+	set(base, "long_query_time", "10.000000")
+	set(target, "long_query_time", "10")
+	set(base, "innodb_change_buffering", "all")
+	set(target, "ssl_ca", "/a")
+	for i := range 30 {
+		set(base, fmt.Sprintf("tuning_%02d", i), "1")
+		set(target, fmt.Sprintf("tuning_%02d", i), "2")
+	}
+}
+
+func TestReports(t *testing.T) {
+	datadriven.Walk(t, "testdata/reports", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var format string
+			options := Options{}
+			d.ScanArgs(t, "format", &format)
+			d.MaybeScanArgs(t, "width", &options.Width)
+			options.Color, options.Verbose, options.Compact = d.HasArg("color"), d.HasArg("verbose"), d.HasArg("compact")
+			make, ok := runs()[d.Cmd]
+			if !ok {
+				d.Fatalf(t, "unknown run %q", d.Cmd)
+			}
+			return render(t, make(), format, options)
+		})
+	})
+}
