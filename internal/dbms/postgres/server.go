@@ -1,0 +1,186 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/dbms"
+	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/wire/pgwire"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// server is a server that runs: one of ours with its process, or an attached
+// one with what has to be undone.
+type server struct {
+	version string
+	address wire.Address
+	admin   *sql.DB
+	process *dbms.Process // nil when attached
+	data    string
+	shared  []string                        // shared memory that a kill would leave
+	detach  func(ctx context.Context) error // nil unless attached
+	done    chan struct{}                   // of an attached server: closed by Stop
+
+	stop    sync.Once
+	stopErr error
+}
+
+// connect waits until the server answers, gives the benchmark user a new
+// password and makes the handles to the server.
+func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (*server, error) {
+	password := dbms.NewPassword()
+	maintenance, err := l.openSocket(port, "postgres")
+	if err != nil {
+		return nil, err
+	}
+	err = dbms.WaitReady(ctx, process, startTimeout, func(ctx context.Context) error { return final(maintenance.PingContext(ctx)) })
+	if err == nil {
+		err = prepareDatabase(ctx, maintenance, password)
+	}
+	if err := errors.Join(err, maintenance.Close()); err != nil {
+		return nil, err
+	}
+	admin, err := l.openSocket(port, database)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{
+		process: process, admin: admin, data: l.instance.Data, shared: sharedFiles(process.PID()),
+		address: wire.Address{Host: "127.0.0.1", Port: port, User: benchUser, Password: password, Database: database},
+	}
+	if s.version, err = askVersion(ctx, admin); err != nil {
+		return nil, errors.Join(err, admin.Close())
+	}
+	return s, nil
+}
+
+func (l *launch) openSocket(port int, database string) (*sql.DB, error) {
+	return open(wire.Address{Socket: filepath.Join(l.instance.Sockets, fmt.Sprintf(".s.PGSQL.%d", port)), Port: port, User: adminUser, Database: database})
+}
+
+// final marks an answer that will not change however long one waits.
+func final(err error) error {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) && strings.HasPrefix(answer.Code, "28") { // invalid authorization
+		return dbcanary.Errorf(dbcanary.CodeFailed, "log in as the administrator: %w", err)
+	}
+	return err
+}
+
+// prepareDatabase makes the benchmark user and its database where they are
+// missing. The password is of letters and digits only.
+func prepareDatabase(ctx context.Context, db *sql.DB, password string) error {
+	var role, base bool
+	err := db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1), EXISTS (SELECT FROM pg_database WHERE datname = $2)", benchUser, database).Scan(&role, &base)
+	if err != nil {
+		return fmt.Errorf("prepare the database: %w", err)
+	}
+	statements := []string{"ALTER ROLE " + benchUser + " LOGIN PASSWORD '" + password + "'"}
+	if !role {
+		statements[0] = "CREATE ROLE " + benchUser + " LOGIN PASSWORD '" + password + "'"
+	}
+	if !base {
+		statements = append(statements, "CREATE DATABASE "+database+" OWNER "+benchUser)
+	}
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("prepare the database: %w", err)
+		}
+	}
+	return nil
+}
+
+func open(address wire.Address) (*sql.DB, error) {
+	// Every field that the environment (PGHOST, PGSSLMODE, …) could fill in is set here.
+	config, err := pgx.ParseConfig("sslmode=disable connect_timeout=10")
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	config.Host, config.Port, config.Fallbacks = address.Host, uint16(address.Port), nil
+	if address.Socket != "" {
+		config.Host = filepath.Dir(address.Socket)
+	}
+	config.User, config.Password, config.Database = address.User, address.Password, address.Database
+	config.TLSConfig = address.TLS
+	config.RuntimeParams = map[string]string{"application_name": "dbcanary"}
+	return stdlib.OpenDB(*config), nil
+}
+
+func askVersion(ctx context.Context, db *sql.DB) (string, error) {
+	var version string
+	if err := db.QueryRowContext(ctx, "SHOW server_version").Scan(&version); err != nil {
+		return "", fmt.Errorf("ask the server for its version: %w", err)
+	}
+	version, _, _ = strings.Cut(version, " ")
+	return version, nil
+}
+
+func (s *server) Version() string { return s.version }
+
+func (s *server) PID() int {
+	if s.process == nil {
+		return 0
+	}
+	return s.process.PID()
+}
+
+func (s *server) Address() wire.Address { return s.address }
+
+func (s *server) Admin() *sql.DB { return s.admin }
+
+func (s *server) Connect(ctx context.Context) (wire.Conn, error) { return pgwire.Dial(ctx, s.address) }
+
+// individual are settings whose values belong to one instance or one session.
+func individual() []string {
+	return []string{
+		"application_name", "cluster_name", "config_file", "data_directory", "external_pid_file", "hba_file", "ident_file", "in_hot_standby",
+		"log_directory", "log_filename", "port", "transaction_deferrable", "transaction_isolation", "transaction_read_only", "unix_socket_directories",
+	}
+}
+
+func (s *server) Settings(ctx context.Context) ([]dbcanary.Setting, error) {
+	rows, err := s.admin.QueryContext(ctx, "SELECT name, current_setting(name) FROM pg_settings")
+	if err != nil {
+		return nil, fmt.Errorf("read the settings of the server: %w", err)
+	}
+	return dbms.ScanSettings(rows, func(name string) bool { return !slices.Contains(individual(), name) })
+}
+
+func (s *server) Done() <-chan struct{} {
+	if s.process == nil {
+		return s.done
+	}
+	return s.process.Done()
+}
+
+func (s *server) LogTail(n int) []string {
+	if s.process == nil {
+		return nil
+	}
+	return s.process.LogTail(n)
+}
+
+func (s *server) Stop(ctx context.Context) error {
+	s.stop.Do(func() {
+		if s.process == nil {
+			s.stopErr = errors.Join(s.detach(ctx), s.admin.Close())
+			close(s.done)
+			return
+		}
+		err := s.admin.Close()
+		// SIGINT is the fast shutdown: sessions are ended, a checkpoint is written.
+		s.stopErr = errors.Join(s.process.Stop(ctx, syscall.SIGINT), err, freeMemory(s.data, s.shared))
+	})
+	return s.stopErr
+}
