@@ -132,7 +132,7 @@ func pointQueries() []Benchmark {
 	points.Answer = HotRows
 	return append(list, Benchmark{
 		Name: "hot-points", Group: Point, Range: 100, UsualRange: 100, Keys: Hot,
-		Doc:   "Fetches the same 100 neighbouring rows by a list of primary keys, always.",
+		Doc:   "Fetches the same neighbouring rows by a list of primary keys, always.",
 		Steps: []Step{points},
 	})
 }
@@ -158,11 +158,11 @@ func pointsAndRanges() []Benchmark {
 				}
 				byID := index.column == "id"
 				if kind.verb == "points" {
-					b.Group, b.Doc = Point, "Looks up a list of 100 values by "+index.words+"; "+cover.words+"."
+					b.Group, b.Doc = Point, "Looks up a list of values by "+index.words+"; "+cover.words+"."
 					step.Args, step.Answer = []Arg{KeyList}, pick(byID, ListRows, ListRowsByK)
 				} else {
-					b.Group, b.Doc = Range1, "Reads a span of 100 values by "+index.words+"; "+cover.words+"."
-					b.Differs = "a span of 100 values, as its label says; the published one has 101. " + wholeSpans
+					b.Group, b.Doc = Range1, "Reads a span of values by "+index.words+"; "+cover.words+"."
+					b.Differs = "a span of as many values as its label says; the published one has one more, 101. " + wholeSpans
 					step.Args, step.Answer = span(), pick(byID, SpanRows, SpanRowsByK)
 				}
 				b.Steps = []Step{step}
