@@ -1,0 +1,40 @@
+package lab
+
+import (
+	"time"
+
+	"github.com/dbcanary/dbcanary"
+)
+
+// EventKind says what an Event tells.
+type EventKind string
+
+// The kinds, with the fields that are set beside Kind, Time and LeftNs.
+const (
+	EventRun         EventKind = "run"         // Run: the run begins, its plan is final
+	EventPrepare     EventKind = "prepare"     // Target, Phase; Done and Total rows in phase "load"
+	EventInstance    EventKind = "instance"    // Instance: servers of a new instance start
+	EventSlice       EventKind = "slice"       // Target, Benchmark, Instance, Block: a slice begins
+	EventTrial       EventKind = "trial"       // Trial: a slice is stored
+	EventComparisons EventKind = "comparisons" // Comparisons: verdicts over all trials so far
+	EventProblem     EventKind = "problem"     // Problem, Target if it concerns one: something is void or dropped
+	EventEnd         EventKind = "end"         // Run: the run ended, in its final state
+)
+
+// Event is what a run tells its watchers while it goes on.
+type Event struct {
+	Kind        EventKind             `json:"event"`
+	Time        time.Time             `json:"time"`
+	LeftNs      int64                 `json:"left_ns,omitempty"` // expected time left
+	Run         *dbcanary.Run         `json:"run,omitempty"`
+	Target      string                `json:"target,omitempty"`
+	Benchmark   string                `json:"benchmark,omitempty"`
+	Phase       string                `json:"phase,omitempty"`
+	Done        int64                 `json:"done,omitempty"`
+	Total       int64                 `json:"total,omitempty"`
+	Instance    int                   `json:"instance"`
+	Block       int                   `json:"block"`
+	Trial       *dbcanary.Trial       `json:"trial,omitempty"`
+	Problem     string                `json:"problem,omitempty"`
+	Comparisons []dbcanary.Comparison `json:"-"` // the report has the documented form
+}

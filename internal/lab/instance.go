@@ -1,0 +1,259 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/dbms"
+	"github.com/dbcanary/dbcanary/internal/load"
+	"github.com/dbcanary/dbcanary/internal/plan"
+	"github.com/dbcanary/dbcanary/internal/probe"
+	"github.com/dbcanary/dbcanary/internal/workload"
+)
+
+// instance is one start of a target's server on its own copy of the loaded data.
+type instance struct {
+	*subject
+	server dbms.Server
+	dir    string
+	data   workload.State // what benchmarks have done to this copy of the data
+	err    error          // why it could not start
+}
+
+// runInstance starts one instance of every target, measures all benchmarks, and
+// stops them. An error is returned only for what ends the run.
+func (s *state) runInstance(ctx context.Context, number int) error {
+	s.emit(Event{Kind: EventInstance, Instance: number})
+	instances := s.startInstances(ctx, number)
+	defer s.stopInstances(ctx, instances)
+	if err := s.stopped(ctx); err != nil {
+		return err
+	}
+	for _, instance := range instances {
+		if instance.err == nil {
+			continue
+		}
+		if err := s.drop(ctx, instance.subject, instance.err); err != nil {
+			return err
+		}
+	}
+	for _, benchmark := range s.benchmarks {
+		if err := s.runBenchmark(ctx, number, instances, benchmark); err != nil {
+			return err
+		}
+		s.compare()
+	}
+	return nil
+}
+
+// startInstances starts all live targets at the same time and warms their caches.
+func (s *state) startInstances(ctx context.Context, number int) []*instance {
+	var instances []*instance
+	var group sync.WaitGroup
+	for _, subject := range s.live() {
+		started := &instance{subject: subject}
+		instances = append(instances, started)
+		group.Go(func() { started.err = s.startInstance(ctx, started, number) })
+	}
+	group.Wait()
+	return instances
+}
+
+func (s *state) startInstance(ctx context.Context, i *instance, number int) error {
+	if i.attached != nil {
+		i.server = i.attached
+		return nil
+	}
+	var err error
+	i.dir, err = s.claim(fmt.Sprintf("%d-%d", i.index, number))
+	if err != nil {
+		return err
+	}
+	if err := dbms.Copy(ctx, i.golden, i.dir); err != nil {
+		return err
+	}
+	i.server, err = i.Driver.Start(ctx, dbms.StartOptions{
+		Build: i.target.Build, Settings: i.settings, Dir: i.dir, CPUs: s.serverCPUs,
+	})
+	if err != nil {
+		return fmt.Errorf("start instance %d: %w", number, err)
+	}
+	if err := workload.Warm(ctx, i.server.Admin(), s.data); err != nil {
+		return withLog(fmt.Errorf("warm the caches of instance %d: %w", number, err), i.server)
+	}
+	return nil
+}
+
+// stopInstances stops the servers that are ours and removes their copies. A
+// server that did not stop cleanly was killed; its data was a copy.
+func (s *state) stopInstances(ctx context.Context, instances []*instance) {
+	var group sync.WaitGroup
+	for _, i := range instances {
+		if i.dir == "" {
+			continue
+		}
+		group.Go(func() {
+			var err error
+			if i.server != nil {
+				err = s.stopServer(ctx, i.server)
+			}
+			err = errors.Join(err, dbms.Remove(i.dir))
+			if err != nil {
+				s.emit(Event{Kind: EventProblem, Target: i.target.Name, Problem: err.Error()})
+			}
+		})
+	}
+	group.Wait()
+}
+
+// runBenchmark measures the blocks of one benchmark on all instances that are up.
+func (s *state) runBenchmark(ctx context.Context, number int, instances []*instance, benchmark workload.Benchmark) error {
+	var cells []*cell
+	defer func() {
+		for _, c := range cells {
+			c.close()
+		}
+	}()
+	for _, i := range instances {
+		if i.target.Dropped != "" {
+			continue
+		}
+		if err := s.stopped(ctx); err != nil {
+			return err
+		}
+		c, err := s.newCell(ctx, i, benchmark)
+		if err != nil {
+			if err := s.failed(ctx, i, benchmark, number, 0, err); err != nil {
+				return err
+			}
+			continue
+		}
+		c.sampler = newSampler(i, instances)
+		cells = append(cells, c)
+	}
+	blocks := s.run.Plan.Blocks
+	if s.isAttached() && !s.deadline.IsZero() {
+		blocks = s.blocksUntilDeadline(len(cells))
+	}
+	for block := range blocks {
+		order := plan.Order(s.run.Plan.Seed, benchmark.Label, number, block, len(cells))
+		for position, index := range order {
+			if err := s.stopped(ctx); err != nil {
+				return err
+			}
+			if cells[index].ended {
+				continue
+			}
+			if err := s.runSlice(ctx, cells[index], number, block, position); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// blocksUntilDeadline spreads the budget over the benchmarks when there is only one instance.
+func (s *state) blocksUntilDeadline(targets int) int {
+	p := s.run.Plan
+	left := int64(s.deadline.Sub(s.Now()))
+	done := 0
+	measured := map[string]bool{}
+	for i := range s.trials {
+		measured[s.trials[i].Benchmark] = true
+	}
+	done = len(measured)
+	perBlock := int64(max(1, targets)) * (p.SliceNs + p.WarmupNs)
+	return int(max(int64(p.Blocks), left/int64(max(1, len(s.benchmarks)-done))/perBlock))
+}
+
+// cell is one benchmark on one instance: its connections with their prepared statements.
+type cell struct {
+	*instance
+	benchmark workload.Benchmark
+	workers   []load.Worker
+	sessions  []*workload.Session
+	sampler   probe.Sampler
+	ended     bool // no further slice is possible: rows exhausted, connection lost
+}
+
+// newCell opens the connections for a benchmark and prepares its statements.
+// Each benchmark has connections of its own, as with sysbench, so that prepared
+// statements don't pile up in the server.
+func (s *state) newCell(ctx context.Context, i *instance, benchmark workload.Benchmark) (*cell, error) {
+	c := &cell{instance: i, benchmark: benchmark}
+	options := workload.BindOptions{PSMode: s.run.Plan.PSMode, State: &i.data}
+	for range s.run.Plan.Threads {
+		conn, err := i.server.Connect(ctx)
+		if err != nil {
+			c.close()
+			return nil, fmt.Errorf("connect: %w", err)
+		}
+		c.workers = append(c.workers, load.Worker{Conn: conn})
+		session, err := benchmark.Bind(ctx, conn, i.Driver.Family(), s.data, options)
+		if err != nil {
+			c.close()
+			return nil, fmt.Errorf("prepare the statements: %w", err)
+		}
+		c.workers[len(c.workers)-1].Event = session
+		c.sessions = append(c.sessions, session)
+	}
+	return c, nil
+}
+
+// newSampler accounts for the server of an instance and tells it from the idle ones.
+func newSampler(measured *instance, instances []*instance) probe.Sampler {
+	sampler := probe.Sampler{Server: measured.server.PID(), Apart: measured.server.PID() == 0}
+	for _, other := range instances {
+		if other != measured && other.server != nil && other.server.PID() > 0 {
+			sampler.Idle = append(sampler.Idle, other.server.PID())
+		}
+	}
+	return sampler
+}
+
+func (c *cell) close() {
+	for _, worker := range c.workers {
+		// What a closing connection says can't change what was measured.
+		_ = worker.Conn.Close()
+	}
+	c.workers = nil
+}
+
+// failed records a void slice for a benchmark that could not run, and drops the
+// target if its server is gone.
+func (s *state) failed(ctx context.Context, i *instance, benchmark workload.Benchmark, number, block int, cause error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	cause = withLog(cause, i.server)
+	trial := &dbcanary.Trial{
+		Benchmark: benchmark.Label, Target: i.target.Name, Instance: number, Block: block,
+		Started: s.Now(), Void: cause.Error(), ServerCPUNs: -1, ClientCPUNs: -1, ServerContextSwitches: -1,
+	}
+	if err := s.record(ctx, trial); err != nil {
+		return err
+	}
+	select {
+	case <-i.server.Done():
+		return s.drop(ctx, i.subject, fmt.Errorf("%s: %w", benchmark.Label, cause))
+	default:
+		return nil
+	}
+}
+
+// record stores a trial and tells the watchers.
+func (s *state) record(ctx context.Context, trial *dbcanary.Trial) error {
+	// A slice that was measured is stored also when the user is impatient.
+	if err := s.Store.AddTrial(context.WithoutCancel(ctx), s.run.ID, trial); err != nil {
+		return err
+	}
+	s.trials = append(s.trials, *trial)
+	s.emit(Event{Kind: EventTrial, Target: trial.Target, Benchmark: trial.Benchmark, Instance: trial.Instance, Block: trial.Block, Trial: trial})
+	if trial.Void != "" {
+		s.emit(Event{Kind: EventProblem, Target: trial.Target, Benchmark: trial.Benchmark, Instance: trial.Instance, Block: trial.Block, Problem: "slice void: " + trial.Void})
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/dbms"
+	"github.com/dbcanary/dbcanary/internal/probe"
+	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/workload"
+)
+
+// Sizes for the arithmetic before a run. A row of the sysbench table takes some
+// 230 bytes with its indexes; a fresh data directory some 350 MB, mostly logs.
+const (
+	rowBytes        = 300
+	directoryBytes  = 400 << 20
+	minServerMemory = 256 << 20
+	maxServerMemory = 1 << 30
+)
+
+// dataBytes is what one copy of the loaded data takes on disk.
+func (s *state) dataBytes() int64 {
+	return int64(s.data.Tables) * int64(s.data.TableSize) * rowBytes
+}
+
+// memoryBytes is what each server may use: an equal share of what is free, with
+// one share left for this program and the page cache, and no more than helps.
+func (s *state) memoryBytes() (int64, error) {
+	available, err := probe.MemoryAvailableBytes()
+	if err != nil {
+		return 0, err
+	}
+	share := available / int64(len(s.subjects)+1)
+	return min(share, max(maxServerMemory, 4*s.dataBytes())), nil
+}
+
+// checkResources refuses a run that would not fit, before anything is started.
+func (s *state) checkResources() error {
+	memory, err := s.memoryBytes()
+	if err != nil {
+		return err
+	}
+	if memory < minServerMemory {
+		return dbcanary.Errorf(dbcanary.CodeUnavailable,
+			"no memory for %d targets: each would get %d MiB and needs %d MiB; measure fewer at once",
+			len(s.subjects), memory>>20, int64(minServerMemory)>>20)
+	}
+	free, err := probe.DiskFreeBytes(s.WorkDir)
+	if err != nil {
+		return err
+	}
+	// Each target has its loaded data and one copy of it at a time.
+	need := int64(len(s.subjects)) * 2 * (directoryBytes + s.dataBytes())
+	if free < need {
+		return dbcanary.Errorf(dbcanary.CodeUnavailable,
+			"no room in %s for %d targets: two data directories of %d MiB each need %d MiB and %d MiB are free; use a smaller --table-size or another --data-dir",
+			s.WorkDir, len(s.subjects), (directoryBytes+s.dataBytes())>>20, need>>20, free>>20)
+	}
+	return nil
+}
+
+// prepare loads the data of a target. A target that fails is dropped; an error
+// is returned only for what ends the run.
+func (s *state) prepare(ctx context.Context, subject *subject) error {
+	if err := s.stopped(ctx); err != nil {
+		return err
+	}
+	err := s.load(ctx, subject)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return s.drop(ctx, subject, err)
+	}
+	return nil
+}
+
+func (s *state) load(ctx context.Context, subject *subject) (err error) {
+	name := subject.target.Name
+	server, err := s.open(ctx, subject)
+	if err != nil {
+		return err
+	}
+	if subject.DSN == "" {
+		defer func() {
+			s.emit(Event{Kind: EventPrepare, Target: name, Phase: "stop"})
+			if stopErr := s.stopServer(ctx, server); err == nil {
+				err = stopErr
+			}
+		}()
+	} else {
+		subject.attached = server
+	}
+	subject.target.Build.Version = server.Version()
+	subject.target.Settings, err = server.Settings(ctx)
+	if err != nil {
+		return fmt.Errorf("read the settings back: %w", err)
+	}
+	progress := func(done, total int64) {
+		s.emit(Event{Kind: EventPrepare, Target: name, Phase: "load", Done: done, Total: total})
+	}
+	connect := func(ctx context.Context) (wire.Conn, error) { return server.Connect(ctx) }
+	if err := workload.Load(ctx, connect, subject.Driver.Family(), s.data, loaders(subject), progress); err != nil {
+		return withLog(fmt.Errorf("load the data: %w", err), server)
+	}
+	s.emit(Event{Kind: EventPrepare, Target: name, Phase: "settle"})
+	err = workload.Settle(ctx, server.Admin(), subject.Driver.Family())
+	if errors.Is(err, workload.ErrUnsettled) {
+		s.emit(Event{Kind: EventProblem, Target: name, Problem: err.Error()})
+	} else if err != nil {
+		return withLog(fmt.Errorf("settle the loaded data: %w", err), server)
+	}
+	return nil
+}
+
+// open starts the server that loads the data, or attaches to the one that runs.
+func (s *state) open(ctx context.Context, subject *subject) (dbms.Server, error) {
+	s.emit(Event{Kind: EventPrepare, Target: subject.target.Name, Phase: "start"})
+	if subject.DSN != "" {
+		return subject.Driver.Attach(ctx, subject.DSN)
+	}
+	memory, err := s.memoryBytes()
+	if err != nil {
+		return nil, err
+	}
+	defaults := subject.Driver.Defaults(subject.target.Build.Version, memory)
+	subject.settings = append(defaults, subject.Settings...)
+	subject.golden, err = s.claim(fmt.Sprintf("%d-loaded", subject.index))
+	if err != nil {
+		return nil, err
+	}
+	// The load is not measured, so it may use every CPU.
+	return subject.Driver.Start(ctx, dbms.StartOptions{Build: subject.target.Build, Settings: subject.settings, Dir: subject.golden})
+}
+
+// loaders is how many connections load at once: SQLite has one writer.
+func loaders(subject *subject) int {
+	if subject.Driver.Family() == dbcanary.SQLite {
+		return 1
+	}
+	return 4
+}
+
+// stopServer stops a server also when ctx is cancelled.
+func (s *state) stopServer(ctx context.Context, server dbms.Server) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return server.Stop(ctx)
+}
+
+// withLog adds the last lines of the log of a server that died.
+func withLog(err error, server dbms.Server) error {
+	select {
+	case <-server.Done():
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: the server died; the end of its log: %s", err, strings.Join(server.LogTail(5), " | "))
+}
