@@ -70,6 +70,12 @@ with --gate also 3 a target is slower, 4 it can't tell.`,
 	root.SetErr(env.Stderr)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
+		newCompareCommand(env),
+		newResumeCommand(env),
+		newRunsCommand(env),
+		newReportCommand(env),
+		newWorkloadsCommand(env),
+		newBuildsCommand(env),
 		newVersionCommand(env),
 	)
 	return root

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/build"
 )
 
 // Env is everything that a command takes from outside. Commands reach the
@@ -28,7 +28,8 @@ type Env struct {
 	StdoutSize func() (width, height int)
 	StderrSize func() (width, height int)
 	Getenv     func(string) string
-	CacheDir   string // where builds and data directories lie
+	Environ    []string // of the programs that fetch builds
+	CacheDir   string   // where builds and data directories lie
 	Now        func() time.Time
 	Version    string
 	// Signals delivers the user's interrupts; nil for none.
@@ -94,7 +95,8 @@ func Main(args []string) int {
 		StdoutSize: terminalSize(os.Stdout),
 		StderrSize: terminalSize(os.Stderr),
 		Getenv:     os.Getenv,
-		CacheDir:   cacheDir(),
+		Environ:    os.Environ(),
+		CacheDir:   build.UserDir(os.Geteuid(), os.Getenv),
 		Now:        time.Now,
 		Version:    programVersion(),
 		Signals:    signals,
@@ -113,23 +115,6 @@ func terminalSize(file *os.File) func() (width, height int) {
 		}
 		return width, height
 	}
-}
-
-// cacheDir is where builds and data directories lie: DBCANARY_CACHE if set, else
-// below the user's cache directory, but for root a place that the unprivileged
-// user of the servers can reach.
-func cacheDir() string {
-	if dir := os.Getenv("DBCANARY_CACHE"); dir != "" {
-		return dir
-	}
-	if os.Geteuid() == 0 {
-		return "/var/cache/dbcanary"
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "dbcanary")
 }
 
 // programVersion is the module version that the binary was built from, or its commit.
