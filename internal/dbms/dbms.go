@@ -57,7 +57,7 @@ type Server interface {
 	PID() int
 	// Address is where and how the measured path connects; Database exists.
 	Address() wire.Address
-	// Admin is the administration handle, open until Stop.
+	// Admin is the administration handle, on the same database as Address, open until Stop.
 	Admin() *sql.DB
 	// Connect opens a connection on the measured path.
 	Connect(ctx context.Context) (wire.Conn, error)
