@@ -66,4 +66,6 @@ func reserved() []string {
 }
 
 // quote writes a value as postgresql.conf takes it.
-func quote(value string) string { return "'" + strings.ReplaceAll(strings.ReplaceAll(value, `\`, `\\`), "'", "''") + "'" }
+func quote(value string) string {
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(value, `\`, `\\`), "'", "''") + "'"
+}

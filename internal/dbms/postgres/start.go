@@ -63,7 +63,9 @@ func (d *Driver) start(ctx context.Context, options dbms.StartOptions) (*server,
 }
 
 // portTaken tells whether a start failed since another program took the port.
-func portTaken(err error) bool { return strings.Contains(err.Error(), "could not create any TCP/IP sockets") }
+func portTaken(err error) bool {
+	return strings.Contains(err.Error(), "could not create any TCP/IP sockets")
+}
 
 // initialise makes the data directory. Locale C and UTF8 are equal on every
 // machine and for every version; page checksums are as in InnoDB.
