@@ -119,37 +119,21 @@ func copyFile(ctx context.Context, src, dst string, size int64) (err error) {
 	if err := out.Truncate(size); err != nil {
 		return err
 	}
-	for at := int64(0); at < size; {
-		start, end, err := nextData(in, at, size)
+	stretches, err := stretchesOf(in, size)
+	if err != nil {
+		return err
+	}
+	for _, s := range stretches {
+		if !s.unwritten {
+			err = copyRange(ctx, in, out, s.start, s.end)
+		} else if err = unix.Fallocate(int(out.Fd()), 0, s.start, s.end-s.start); errors.Is(err, unix.EOPNOTSUPP) {
+			err = nil // reads as zeros all the same
+		}
 		if err != nil {
 			return err
 		}
-		if err := copyRange(ctx, in, out, start, end); err != nil {
-			return err
-		}
-		at = end
 	}
 	return nil
-}
-
-// nextData finds the next stretch of data at or after a position; start is the
-// size if only a hole is left.
-func nextData(file *os.File, at, size int64) (start, end int64, err error) {
-	start, err = unix.Seek(int(file.Fd()), at, unix.SEEK_DATA)
-	if errors.Is(err, unix.ENXIO) {
-		return size, size, nil
-	}
-	if errors.Is(err, unix.EINVAL) {
-		return at, size, nil // a filesystem that knows no holes
-	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("find data in %s: %w", file.Name(), err)
-	}
-	end, err = unix.Seek(int(file.Fd()), start, unix.SEEK_HOLE)
-	if err != nil {
-		return 0, 0, fmt.Errorf("find a hole in %s: %w", file.Name(), err)
-	}
-	return start, min(end, size), nil
 }
 
 // copyRange copies in pieces small enough that a cancelled context is noticed soon.
