@@ -67,7 +67,7 @@ func (r *Report) overview(panel int) []block {
 func (r *Report) detail(target string, notes *notes, verbose bool) block {
 	t := &table{columns: []column{
 		{title: "benchmark", shrink: true}, {title: "verdict"}, {title: "ratio", right: true}, {title: "interval", right: true},
-		{title: "QPS", right: true, drop: 2}, {title: "base QPS", right: true, drop: 3}, {title: "CPU/op", right: true, drop: 4},
+		{title: "QPS", right: true, drop: 2}, {title: "base QPS", right: true, drop: 4}, {title: "CPU/op", right: true, drop: 3},
 		{title: "CPU µs", right: true, drop: 6}, {title: "inst.", right: true, drop: 5}, {title: "note", right: true, drop: 1},
 	}}
 	group := ""

@@ -168,6 +168,13 @@ func resume(t *testing.T, s *Store) {
 	if err := s.AddTrial(t.Context(), 1, newTrial(0)); err != nil {
 		t.Errorf("a trial of the claimed run: %v", err)
 	}
+	run.Ended = run.Started
+	if err := s.SaveRun(t.Context(), &run); err != nil {
+		t.Error(err)
+	}
+	if run, err = s.Run(t.Context(), "1"); err != nil || !run.Ended.IsZero() {
+		t.Errorf("a run that goes on ended %v, error %v", run.Ended, err)
+	}
 	run.State = dbcanary.RunDone
 	if err := s.SaveRun(t.Context(), &run); err != nil {
 		t.Error(err)

@@ -71,7 +71,11 @@ func saveRun(ctx context.Context, tx *sql.Tx, run *dbcanary.Run) error {
 		}
 	}
 	const update = `UPDATE runs SET state = ?, started = ?, ended = ?, program = ?, plan = ?, host = ?, problems = ? WHERE id = ?`
-	_, err = tx.ExecContext(ctx, update, run.State, formatTime(run.Started), formatOptionalTime(run.Ended), run.Program,
+	ended := run.Ended
+	if run.State == dbcanary.RunRunning {
+		ended = time.Time{} // a resumed run brings the end of its first part
+	}
+	_, err = tx.ExecContext(ctx, update, run.State, formatTime(run.Started), formatOptionalTime(ended), run.Program,
 		string(plan), string(host), string(problems), run.ID)
 	if err != nil {
 		return err

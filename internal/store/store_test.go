@@ -461,3 +461,40 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("with a cancelled context: %v", err)
 	}
 }
+
+// BenchmarkAddTrial is the time between two slices that the store takes.
+func BenchmarkAddTrial(b *testing.B) {
+	s := newStore(b)
+	run := newRun()
+	if err := s.CreateRun(b.Context(), run); err != nil {
+		b.Fatal(err)
+	}
+	trial := newTrial(0)
+	trial.Histogram = make([]byte, 2000)
+	for b.Loop() {
+		if err := s.AddTrial(b.Context(), run.ID, trial); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkTrials reads a run of the usual size: 10 benchmarks, 4 targets, 10 instances of 3 blocks.
+func BenchmarkTrials(b *testing.B) {
+	s := newStore(b)
+	run := newRun()
+	if err := s.CreateRun(b.Context(), run); err != nil {
+		b.Fatal(err)
+	}
+	trial := newTrial(0)
+	trial.Histogram = make([]byte, 2000)
+	for range 1200 {
+		if err := s.AddTrial(b.Context(), run.ID, trial); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if _, err := s.Trials(b.Context(), run.ID); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
