@@ -204,6 +204,9 @@ func (d *Delta) treeSince(after, before *tree) Usage {
 		return unknownUsage()
 	}
 	used := after.Usage.since(before.Usage)
+	if used.CPUNs == unknown {
+		d.Notes = addNote(d.Notes, "a server's CPU time is unknown: a process of it ended that nobody waited for")
+	}
 	if after.VoluntarySwitches == unknown || before.VoluntarySwitches == unknown {
 		return used
 	}
