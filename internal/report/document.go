@@ -62,7 +62,11 @@ func (r *Report) verdictBlock() block {
 
 func (r *Report) targetBlock() block {
 	t := &table{columns: []column{
-		{title: "role"}, {title: "target", shrink: true}, {title: "version", shrink: true}, {title: "provider", drop: 1}, {title: "checksum", drop: 2},
+		{title: "role"},
+		{title: "target", shrink: true},
+		{title: "version", shrink: true},
+		{title: "provider", drop: 1},
+		{title: "checksum", drop: 2},
 		{title: "origin", drop: 3, shrink: true},
 	}}
 	b := block{title: "Targets", table: t}

@@ -17,15 +17,16 @@ const formatVersion = 1
 // holds it. Numbers that are not known are null, lists are never null.
 type (
 	jsonReport struct {
-		Format      int              `json:"format"`
-		Headline    []string         `json:"headline"`
-		Run         jsonRun          `json:"run"`
-		Host        dbcanary.Host    `json:"host"`
-		Targets     []jsonTarget     `json:"targets"`
-		Comparisons []jsonComparison `json:"comparisons"`
-		Groups      []jsonGroup      `json:"groups"`
-		Differences []jsonDifference `json:"differences"`
-		Noise       jsonNoise        `json:"noise"`
+		Format      int                `json:"format"`
+		Headline    []string           `json:"headline"`
+		Run         jsonRun            `json:"run"`
+		Host        dbcanary.Host      `json:"host"`
+		Targets     []jsonTarget       `json:"targets"`
+		Comparisons []jsonComparison   `json:"comparisons"`
+		Groups      []jsonGroup        `json:"groups"`
+		Differences []jsonDifference   `json:"differences"`
+		NoEffect    []dbcanary.Setting `json:"without_effect"`
+		Noise       jsonNoise          `json:"noise"`
 	}
 	jsonRun struct {
 		ID       int64             `json:"id"`
@@ -135,6 +136,7 @@ func (r *Report) json() jsonReport {
 		Comparisons: []jsonComparison{},
 		Groups:      r.jsonGroups(),
 		Differences: r.jsonDifferences(),
+		NoEffect:    list(withoutEffect(run.Targets)),
 		Noise: jsonNoise{
 			Slices: r.Noise.Slices, Void: r.Noise.Void, VoidReasons: list(r.Noise.VoidReasons),
 			MinInstances: r.Noise.MinInstances, MaxInstances: r.Noise.MaxInstances,

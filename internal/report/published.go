@@ -26,10 +26,13 @@ func (r *Report) writeRQPS(w io.Writer, _ Options) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.Join(header, "\t"))
 	rows := map[string][]string{}
+	published := map[string]string{}
 	var names []string
 	for _, c := range r.Comparisons {
-		name := publishedName(c.Benchmark)
-		if rows[name] == nil {
+		name := published[c.Benchmark]
+		if name == "" {
+			name = publishedName(c.Benchmark)
+			published[c.Benchmark] = name
 			names = append(names, name)
 		}
 		rows[name] = append(rows[name], hundredths(c.QPSRatio.Ratio))

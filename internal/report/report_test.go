@@ -277,3 +277,35 @@ func TestSettingDifferences(t *testing.T) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
 }
+
+func TestWithoutEffect(t *testing.T) {
+	target := func(family dbcanary.Family, asked, effective string) dbcanary.Target {
+		one := dbcanary.Target{Build: dbcanary.Build{Family: family}}
+		if asked != "" {
+			one.Config.Settings = []dbcanary.Setting{{Name: "adaptive-hash", Value: asked}}
+		}
+		if effective != "" {
+			one.Settings = []dbcanary.Setting{{Name: "adaptive_hash", Value: effective}}
+		}
+		return one
+	}
+	const maria, mysql, postgres = dbcanary.MariaDB, dbcanary.MySQL, dbcanary.Postgres
+	for _, c := range []struct {
+		name    string
+		targets []dbcanary.Target
+		want    int
+	}{
+		{"it was so already", []dbcanary.Target{target(maria, "", "OFF"), target(maria, "0", "OFF")}, 1},
+		{"it changes", []dbcanary.Target{target(maria, "", "ON"), target(maria, "0", "OFF")}, 0},
+		{"all ask for it", []dbcanary.Target{target(maria, "0", "OFF"), target(maria, "0", "OFF")}, 0},
+		{"a third differs", []dbcanary.Target{target(maria, "", "OFF"), target(maria, "0", "OFF"), target(mysql, "", "ON")}, 0},
+		{"another DBMS", []dbcanary.Target{target(postgres, "", "OFF"), target(maria, "0", "OFF")}, 0},
+		{"not read back", []dbcanary.Target{target(maria, "", ""), target(maria, "0", "OFF")}, 0},
+		{"the other does not have it", []dbcanary.Target{{Settings: []dbcanary.Setting{{Name: "x"}}, Build: dbcanary.Build{Family: maria}}, target(maria, "0", "OFF")}, 0},
+		{"twice", []dbcanary.Target{target(maria, "", "OFF"), target(maria, "0", "OFF"), target(maria, "0", "OFF")}, 1},
+	} {
+		if got := withoutEffect(c.targets); len(got) != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -15,8 +15,13 @@ func Runs(w io.Writer, runs []dbcanary.Run, trials map[int64]int) error {
 		return err
 	}
 	t := &table{columns: []column{
-		{title: "run", right: true}, {title: "started (UTC)"}, {title: "state"}, {title: "took", right: true},
-		{title: "benchmarks", right: true}, {title: "trials", right: true}, {title: "targets, base first"},
+		{title: "run", right: true},
+		{title: "started (UTC)"},
+		{title: "state"},
+		{title: "took", right: true},
+		{title: "benchmarks", right: true},
+		{title: "trials", right: true},
+		{title: "targets, base first"},
 	}}
 	for _, run := range runs {
 		took := missing

@@ -70,6 +70,44 @@ func settingDifferences(targets []dbcanary.Target) []SettingDifference {
 	return differences
 }
 
+// withoutEffect lists the settings that a config of some targets asks for and
+// that all targets have alike: whoever compares them compares something else.
+func withoutEffect(targets []dbcanary.Target) []dbcanary.Setting {
+	var alike []dbcanary.Setting
+	for _, target := range targets {
+		for _, asked := range target.Config.Settings {
+			setting, ok := alikeOnAll(targets, target.Build.Family, canonicalName(asked.Name))
+			if ok && !slices.Contains(alike, setting) {
+				alike = append(alike, setting)
+			}
+		}
+	}
+	return alike
+}
+
+// alikeOnAll gives a setting if all targets of the family's dialect have the
+// same value of it, some because their config asks for it and some without.
+func alikeOnAll(targets []dbcanary.Target, family dbcanary.Family, name string) (setting dbcanary.Setting, ok bool) {
+	called := func(s dbcanary.Setting) bool { return canonicalName(s.Name) == name }
+	asking, silent := 0, 0
+	for _, target := range targets {
+		if len(target.Settings) == 0 || settingsDialect(target.Build.Family) != settingsDialect(family) {
+			continue
+		}
+		place := slices.IndexFunc(target.Settings, called)
+		if place < 0 || asking+silent > 0 && !sameValue(target.Settings[place].Value, setting.Value) {
+			return dbcanary.Setting{}, false
+		}
+		setting = target.Settings[place]
+		if slices.ContainsFunc(target.Config.Settings, called) {
+			asking++
+		} else {
+			silent++
+		}
+	}
+	return setting, asking > 0 && silent > 0
+}
+
 func (d SettingDifference) rank() int {
 	switch {
 	case d.Chosen:

@@ -44,6 +44,10 @@ func (r *Report) settingBlock(verbose bool) block {
 	if len(hidden) > 0 {
 		b.after = append(b.after, line{"… and " + strings.Join(hidden, ", and ") + "; --verbose or --format json lists them", dim})
 	}
+	for _, setting := range withoutEffect(r.Run.Targets) {
+		text := fmt.Sprintf("%s = %s was asked for, and is so on every target: it makes no difference here", setting.Name, setting.Value)
+		b.after = append(b.after, line{text, yellow})
+	}
 	if text := r.uncomparedSettings(); text != "" {
 		b.after = append(b.after, line{text, yellow})
 	}

@@ -51,7 +51,8 @@ func newSynthetic(targets []string, benchmarks []dbcanary.PlannedBenchmark) *syn
 				Checksum: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(target))),
 			},
 			Settings: []dbcanary.Setting{
-				{Name: "buffer_pool", Value: "1073741824"}, {Name: "datadir", Value: fmt.Sprintf("/tmp/%d", i)},
+				{Name: "buffer_pool", Value: "1073741824"},
+				{Name: "datadir", Value: fmt.Sprintf("/tmp/%d", i)},
 				{Name: "port", Value: fmt.Sprint(3306 + i)},
 			},
 		})
@@ -166,6 +167,10 @@ func runs() map[string]func() *synthetic {
 			s := newSynthetic([]string{"sqlite", "sqlite+journal_mode=delete"}, quick()[:3])
 			s.ratios["sqlite+journal_mode=delete/update-index"] = 0.4
 			s.noCPU = true
+			s.run.Targets[1].Config = dbcanary.Config{Name: "+journal_mode=delete", Settings: []dbcanary.Setting{{Name: "journal_mode", Value: "delete"}}}
+			for i := range s.run.Targets {
+				s.run.Targets[i].Settings = append(s.run.Targets[i].Settings, dbcanary.Setting{Name: "journal_mode", Value: "delete"})
+			}
 			s.measure(1)
 			return s
 		},

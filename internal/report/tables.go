@@ -66,9 +66,16 @@ func (r *Report) overview(panel int) []block {
 // detail shows one target with all numbers.
 func (r *Report) detail(target string, notes *notes, verbose bool) block {
 	t := &table{columns: []column{
-		{title: "benchmark", shrink: true}, {title: "verdict"}, {title: "ratio", right: true}, {title: "interval", right: true},
-		{title: "QPS", right: true, drop: 2}, {title: "base QPS", right: true, drop: 4}, {title: "CPU/op", right: true, drop: 3},
-		{title: "CPU µs", right: true, drop: 6}, {title: "inst.", right: true, drop: 5}, {title: "note", right: true, drop: 1},
+		{title: "benchmark", shrink: true},
+		{title: "verdict"},
+		{title: "ratio", right: true},
+		{title: "interval", right: true},
+		{title: "QPS", right: true, drop: 2},
+		{title: "base QPS", right: true, drop: 4},
+		{title: "CPU/op", right: true, drop: 3},
+		{title: "CPU µs", right: true, drop: 6},
+		{title: "inst.", right: true, drop: 5},
+		{title: "note", right: true, drop: 1},
 	}}
 	group := ""
 	for _, c := range r.of(target) {
@@ -93,9 +100,16 @@ func (r *Report) detail(target string, notes *notes, verbose bool) block {
 
 func (r *Report) groupBlock() block {
 	t := &table{columns: []column{
-		{title: "group", shrink: true}, {title: "min", right: true}, {title: "max", right: true}, {title: "avg", right: true, drop: 1}, {title: "median", right: true},
-		{title: "slower", right: true, drop: 4}, {title: "faster", right: true, drop: 3}, {title: "same", right: true, drop: 2},
-		{title: "inconclusive", right: true, drop: 5}, {title: "verdict"},
+		{title: "group", shrink: true},
+		{title: "min", right: true},
+		{title: "max", right: true},
+		{title: "avg", right: true, drop: 1},
+		{title: "median", right: true},
+		{title: "slower", right: true, drop: 4},
+		{title: "faster", right: true, drop: 3},
+		{title: "same", right: true, drop: 2},
+		{title: "inconclusive", right: true, drop: 5},
+		{title: "verdict"},
 	}}
 	target := ""
 	for _, g := range r.Groups {
