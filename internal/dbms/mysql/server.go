@@ -48,6 +48,9 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 		s.version, err = askVersion(ctx, admin)
 	}
 	if err == nil {
+		err = createDatabase(ctx, admin)
+	}
+	if err == nil {
 		// Over the socket the server takes the password as it is, and from then on
 		// knows it: caching_sha2_password needs no key exchange on TCP any more.
 		err = s.tryUser(ctx, socket)
@@ -79,6 +82,20 @@ func (s *server) tryUser(ctx context.Context, socket string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := db.PingContext(ctx); err != nil {
 		return fmt.Errorf("log in as %s: %w", s.address.User, err)
+	}
+	return nil
+}
+
+// createDatabase makes the database with the server's character set, which the
+// session of an init file does not have in MySQL 8 and later.
+func createDatabase(ctx context.Context, admin *sql.DB) error {
+	var charset, collation string
+	if err := admin.QueryRowContext(ctx, "SELECT @@GLOBAL.character_set_server, @@GLOBAL.collation_server").Scan(&charset, &collation); err != nil {
+		return fmt.Errorf("create the database %s: %w", database, err)
+	}
+	statement := fmt.Sprintf("CREATE DATABASE IF NOT EXISTS %s CHARACTER SET %s COLLATE %s", database, charset, collation)
+	if _, err := admin.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("create the database %s: %w", database, err)
 	}
 	return nil
 }

@@ -99,8 +99,12 @@ func isReason(line string) bool {
 	if !strings.Contains(line, "[ERROR]") && !strings.Contains(line, "[FATAL]") && !strings.Contains(line, "error while loading shared libraries") {
 		return false
 	}
-	// These two only say that there was an error.
-	return !strings.HasSuffix(line, "Aborting") && !strings.Contains(line, "Data Dictionary initialization failed")
+	for _, mark := range []string{"Aborting", "Data Dictionary initialization failed", "The designated data directory"} {
+		if strings.Contains(line, mark) {
+			return false // only says that there was an error
+		}
+	}
+	return true
 }
 
 func (l *launch) optionFile() string { return filepath.Join(l.instance.Dir, "my.cnf") }
