@@ -5,10 +5,13 @@
 // Why blocking: an answer that the poller waits for costs a second read that
 // fails with EAGAIN, an epoll_wait in another thread and a hand-over of the
 // goroutine, more than the query itself costs in the client. A blocking read
-// costs one system call. The goroutine should be locked to its thread, and
+// costs one system call.
+//
 // GOMAXPROCS should exceed the number of streams in use at once: a thread keeps
-// its P while it blocks, and a thread that comes back to find its P lent to
-// another waits for the scheduler's monitor, which may take 10 ms.
+// its P while it blocks, and one that comes back to find its P lent to another
+// waits for the runtime's monitor, up to 10 ms. The goroutine should not be
+// locked to its thread: the blocking call holds the thread anyway, and a lock
+// makes every pass through the scheduler a hand-over between two threads.
 package stream
 
 import (
@@ -31,6 +34,8 @@ type Stream struct {
 	disarm  func() bool     // ends ctx's hold on conn; true if ctx had not ended
 	conn    net.Conn        // nil after Detach
 	aborted atomic.Bool
+	start   time.Time     // of the clock that yielded is on
+	yielded time.Duration // when the scheduler was last let pass
 
 	mu sync.Mutex // held to change fd and to use it from another goroutine
 	fd int        // -1 before Detach and after Close
@@ -48,7 +53,7 @@ func Dial(ctx context.Context, address wire.Address) (*Stream, error) {
 		return nil, err
 	}
 	disarm := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	return &Stream{ctx: ctx, disarm: disarm, conn: conn, fd: -1}, nil
+	return &Stream{ctx: ctx, disarm: disarm, conn: conn, fd: -1, start: time.Now()}, nil
 }
 
 // Detach ends the login: ctx bounds the stream no more, and reads and writes
@@ -88,8 +93,8 @@ func duplicate(old uintptr) (int, error) {
 	return int(fd), nil
 }
 
-// Read reads what has come, at least one byte; 0 bytes is io.EOF's business of
-// the caller only before Detach, after it Read gives io.EOF itself.
+// Read waits for at least one byte; it gives io.EOF when the server has closed
+// the connection.
 func (s *Stream) Read(p []byte) (int, error) {
 	if s.conn != nil {
 		return s.conn.Read(p)
