@@ -160,13 +160,16 @@ func sameValue(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// instanceSettings differ between any two servers, or say what the version says.
+// instanceSettings differ between any two servers or say what the version says,
+// and change nothing about how fast a server is. version_malloc_library and
+// gtid_mode, for example, do, and are not here.
 var instanceSettings = []string{
-	"*_port", "*_socket", "cluster_name", "external_user", "gtid_*", "hostname", "identity", "in_transaction",
+	"*_port", "*_socket", "cluster_name", "error_count", "external_user", "gtid_binlog_pos", "gtid_binlog_state", "gtid_current_pos",
+	"gtid_executed", "gtid_next", "gtid_owned", "gtid_purged", "gtid_seq_no", "gtid_slave_pos", "hostname", "identity", "in_transaction",
 	"innodb_version", "insert_id", "last_gtid", "last_insert_id", "license", "listen_addresses", "log_bin_basename", "log_error",
 	"pid_file", "port", "protocol_version", "proxy_user", "pseudo_thread_id", "rand_seed*", "report_host", "server_id", "server_uid",
 	"server_uuid", "server_version", "server_version_num", "socket", "statement_id", "timestamp", "unix_socket_directories",
-	"version", "version_*",
+	"version", "version_comment", "version_compile_machine", "version_compile_os", "version_source_revision", "version_suffix", "warning_count",
 }
 
 // ofInstance tells whether a setting is about where a server lives and not about
