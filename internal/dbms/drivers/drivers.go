@@ -11,18 +11,29 @@ import (
 	"github.com/dbcanary/dbcanary/internal/dbms/sqlite"
 )
 
-type identifier interface {
-	Family() dbcanary.Family
-	Identify(ctx context.Context, dir string) (dbms.Binary, error)
+// All gives every driver in the order of dbcanary.Families.
+func All() []dbms.Driver {
+	return []dbms.Driver{mysql.New(dbcanary.MySQL), mysql.New(dbcanary.MariaDB), postgres.New(), sqlite.New()}
+}
+
+// For gives the driver of a family.
+func For(family dbcanary.Family) (dbms.Driver, error) {
+	var names []string
+	for _, driver := range All() {
+		if driver.Family() == family {
+			return driver, nil
+		}
+		names = append(names, string(driver.Family()))
+	}
+	return nil, dbcanary.Errorf(dbcanary.CodeUsage, "unknown DBMS %q%s", family, dbcanary.DidYouMean(string(family), names))
 }
 
 // Identify finds the server of a family below dir and gives its exact version.
 // dir is "" for a family that is built in.
 func Identify(ctx context.Context, family dbcanary.Family, dir string) (dbms.Binary, error) {
-	for _, driver := range []identifier{mysql.New(dbcanary.MySQL), mysql.New(dbcanary.MariaDB), postgres.New(), sqlite.New()} {
-		if driver.Family() == family {
-			return driver.Identify(ctx, dir)
-		}
+	driver, err := For(family)
+	if err != nil {
+		return dbms.Binary{}, err
 	}
-	return dbms.Binary{}, dbcanary.Errorf(dbcanary.CodeUsage, "there is no driver for %q", family)
+	return driver.Identify(ctx, dir)
 }

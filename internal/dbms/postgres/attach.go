@@ -1,0 +1,101 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/dbms"
+	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Attach connects to a server that somebody else runs, by a DSN with whatever
+// parameters pgx takes. Its work is in a database of its own, which Stop drops.
+func (d *Driver) Attach(ctx context.Context, dsn string) (dbms.Server, error) {
+	server, err := d.attach(ctx, dsn)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", dbcanary.RedactDSN(dsn), err)
+	}
+	return server, nil
+}
+
+func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		// pgx's own error repeats the DSN.
+		return nil, dbcanary.Errorf(dbcanary.CodeUsage, "the DSN is not like postgres://user:password@host:5432/postgres")
+	}
+	maintenance := stdlib.OpenDB(*config)
+	foreign := claim{maintenance, config}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, maintenance.Close())
+		}
+	}()
+	version, err := askVersion(ctx, maintenance)
+	if err != nil {
+		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "%w", err)
+	}
+	if err := dbms.ClaimDatabase(ctx, foreign); err != nil {
+		return nil, err
+	}
+	admin := foreign.open()
+	s := &server{version: version, admin: admin, address: address(config), done: make(chan struct{})}
+	s.detach = func(ctx context.Context) error {
+		// A database can't be dropped by, or under, a session in it.
+		return errors.Join(admin.Close(), dbms.DropDatabase(ctx, foreign), maintenance.Close())
+	}
+	return s, nil
+}
+
+func address(config *pgx.ConnConfig) wire.Address {
+	a := wire.Address{Host: config.Host, Port: int(config.Port), User: config.User, Password: config.Password, Database: database, TLS: config.TLSConfig}
+	if len(a.Host) > 0 && a.Host[0] == '/' {
+		a.Socket = fmt.Sprintf("%s/.s.PGSQL.%d", a.Host, a.Port)
+		a.TLS = nil
+	}
+	return a
+}
+
+// claim holds the statements by which a foreign server's database becomes ours.
+type claim struct {
+	maintenance *sql.DB
+	config      *pgx.ConnConfig
+}
+
+// open gives a handle to the database dbcanary.
+func (c claim) open() *sql.DB {
+	config := c.config.Copy()
+	config.Database = database
+	return stdlib.OpenDB(*config)
+}
+
+func (c claim) Exists(ctx context.Context) (exists, ours bool, err error) {
+	err = c.maintenance.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", database).Scan(&exists)
+	if err != nil || !exists {
+		return false, false, err
+	}
+	db := c.open()
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = db.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_tables WHERE tablename = $1)", dbms.MarkerTable).Scan(&ours)
+	return true, ours, err
+}
+
+func (c claim) Create(ctx context.Context) (err error) {
+	if _, err := c.maintenance.ExecContext(ctx, "CREATE DATABASE "+database); err != nil {
+		return err
+	}
+	db := c.open()
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, "CREATE TABLE "+dbms.MarkerTable+" (made_by varchar(40) NOT NULL PRIMARY KEY)")
+	return err
+}
+
+func (c claim) Drop(ctx context.Context) error {
+	_, err := c.maintenance.ExecContext(ctx, "DROP DATABASE "+database)
+	return err
+}
