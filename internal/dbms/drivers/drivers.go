@@ -16,24 +16,22 @@ func All() []dbms.Driver {
 	return []dbms.Driver{mysql.New(dbcanary.MySQL), mysql.New(dbcanary.MariaDB), postgres.New(), sqlite.New()}
 }
 
-// For gives the driver of a family.
-func For(family dbcanary.Family) (dbms.Driver, error) {
-	var names []string
+// For gives the driver of a family, nil for a family that there is not.
+func For(family dbcanary.Family) dbms.Driver {
 	for _, driver := range All() {
 		if driver.Family() == family {
-			return driver, nil
+			return driver
 		}
-		names = append(names, string(driver.Family()))
 	}
-	return nil, dbcanary.Errorf(dbcanary.CodeUsage, "unknown DBMS %q%s", family, dbcanary.DidYouMean(string(family), names))
+	return nil
 }
 
 // Identify finds the server of a family below dir and gives its exact version.
 // dir is "" for a family that is built in.
 func Identify(ctx context.Context, family dbcanary.Family, dir string) (dbms.Binary, error) {
-	driver, err := For(family)
-	if err != nil {
-		return dbms.Binary{}, err
+	driver := For(family)
+	if driver == nil {
+		return dbms.Binary{}, dbcanary.Errorf(dbcanary.CodeUsage, "there is no driver for %q", family)
 	}
 	return driver.Identify(ctx, dir)
 }

@@ -20,12 +20,12 @@ import (
 // server is a database file and the handle to it. There is no process: SQLite
 // runs on the threads of whoever calls it, so StartOptions.CPUs says nothing.
 type server struct {
-	version  string
-	dsn      string
-	path     string
-	admin    *sql.DB
-	done     chan struct{}
-	detach   func() bool // of the context that Start was given
+	version string
+	dsn     string
+	path    string
+	admin   *sql.DB
+	done    chan struct{}
+	detach  func() bool // of the context that Start was given
 
 	stop    sync.Once
 	stopErr error
