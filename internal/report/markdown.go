@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 	"strings"
+	"unicode"
 )
 
 // writeMarkdown writes the report as GitHub Flavored Markdown.
@@ -84,11 +85,16 @@ func (t *table) markdown() string {
 	return b.String()
 }
 
-// escapeMarkdown keeps names and values from being read as markup.
+// escapeMarkdown keeps names and values from being read as markup. An underscore
+// within a word is none.
 func escapeMarkdown(text string) string {
 	var b strings.Builder
-	for _, r := range clean(text) {
-		if strings.ContainsRune("\\`*_[]<>|#~", r) {
+	runes := []rune(clean(text))
+	inWord := func(i int) bool {
+		return i >= 0 && i < len(runes) && (unicode.IsLetter(runes[i]) || unicode.IsDigit(runes[i]))
+	}
+	for i, r := range runes {
+		if strings.ContainsRune("\\`*[]<>|#~", r) || r == '_' && !(inWord(i-1) && inWord(i+1)) {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)

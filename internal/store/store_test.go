@@ -498,3 +498,29 @@ func BenchmarkTrials(b *testing.B) {
 		}
 	}
 }
+
+// Several commands may meet a store that is not there yet.
+func TestConcurrentOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dbcanary.db")
+	const openers = 8
+	results := make(chan error, openers)
+	for range openers {
+		go func() {
+			s, err := Open(t.Context(), path)
+			if err == nil {
+				run := newRun()
+				err = errors.Join(s.CreateRun(t.Context(), run), s.Close())
+			}
+			results <- err
+		}()
+	}
+	for range openers {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	runs, err := openStore(t, path).Runs(t.Context())
+	if err != nil || len(runs) != openers {
+		t.Errorf("%d runs, error %v, want %d", len(runs), err, openers)
+	}
+}
