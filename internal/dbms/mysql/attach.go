@@ -34,13 +34,9 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &server{admin: admin, address: address, done: make(chan struct{})}
+	defer func() { err = errors.Join(err, admin.Close()) }()
+	s := &server{address: address, done: make(chan struct{})}
 	s.address.Database = database
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, admin.Close())
-		}
-	}()
 	if s.version, err = askVersion(ctx, admin); err != nil {
 		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "%w", err)
 	}
@@ -50,7 +46,10 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 	if err := dbms.ClaimDatabase(ctx, claim{admin}); err != nil {
 		return nil, err
 	}
-	s.detach = func(ctx context.Context) error { return dbms.DropDatabase(ctx, claim{admin}) }
+	if s.admin, err = open(s.address); err != nil {
+		return nil, err
+	}
+	s.detach = func(ctx context.Context) error { return dbms.DropDatabase(ctx, claim{s.admin}) }
 	return s, nil
 }
 

@@ -40,7 +40,7 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 		return nil, err
 	}
 	s := &server{
-		process: process, admin: admin,
+		process: process,
 		address: wire.Address{Host: "127.0.0.1", Port: port, User: benchUser, Password: l.user, Database: database},
 	}
 	err = dbms.WaitReady(ctx, process, startTimeout, func(ctx context.Context) error { return final(admin.PingContext(ctx)) })
@@ -55,8 +55,12 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 		// knows it: caching_sha2_password needs no key exchange on TCP any more.
 		err = s.tryUser(ctx, socket)
 	}
+	if err := errors.Join(err, admin.Close()); err != nil {
+		return nil, err
+	}
+	s.admin, err = open(wire.Address{Socket: socket, User: adminUser, Password: l.admin, Database: database})
 	if err != nil {
-		return nil, errors.Join(err, admin.Close())
+		return nil, err
 	}
 	return s, nil
 }
