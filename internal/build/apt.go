@@ -96,6 +96,7 @@ func (a *aptRoot) update(ctx context.Context, now time.Time) error {
 		if lists, _ := filepath.Glob(a.path("lists", "*_dists_"+a.suite+"_main_*Packages*")); len(lists) == 0 {
 			return err
 		}
+		a.tools.notes.printf("the package lists of Debian %s may be old or incomplete: %s", a.suite, err)
 		return nil
 	}
 	return os.WriteFile(a.path("updated"), nil, 0o644)

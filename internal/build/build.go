@@ -50,7 +50,7 @@ type Options struct {
 	Identify Identify  // required
 	Runner   Runner    // nil starts real programs
 	Environ  []string  // environment of the programs that are started
-	Stderr   io.Writer // warnings of those programs; nil drops them
+	Stderr   io.Writer // notes, such as package lists that are not fresh; nil drops them
 	// Installed are the folders in which an installed server is looked for;
 	// InstalledDirs gives those of this machine.
 	Installed []string
@@ -75,7 +75,7 @@ func New(options Options) *Cache {
 		// A server starts in another folder, and patched binaries name their loader by its path.
 		options.Dir = absolute
 	}
-	tools := toolbox{runner: options.Runner, environ: options.Environ, stderr: options.Stderr}
+	tools := toolbox{runner: options.Runner, environ: options.Environ, notes: &notes{w: options.Stderr}}
 	return &Cache{options: options, fetchers: []fetcher{
 		&debian{tools: tools, dir: filepath.Join(options.Dir, ".apt")},
 		&npm{tools: tools},

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -80,7 +82,20 @@ func ended(ctx context.Context, err error) error {
 type toolbox struct {
 	runner  Runner
 	environ []string
-	stderr  io.Writer
+	notes   *notes
+}
+
+// notes writes what the user should know though the work goes on. It is safe
+// for concurrent use.
+type notes struct {
+	mutex sync.Mutex
+	w     io.Writer
+}
+
+func (n *notes) printf(format string, args ...any) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	fmt.Fprintf(n.w, "note: "+format+"\n", args...)
 }
 
 // output runs a program and gives what it printed; an error holds the last
@@ -95,7 +110,7 @@ func (t toolbox) run(ctx context.Context, command Command) error {
 	var complaints bytes.Buffer
 	// Messages are read for their meaning, so they must be in English.
 	command.Env = append(append([]string(nil), t.environ...), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
-	command.Stderr = io.MultiWriter(&complaints, t.stderr)
+	command.Stderr = &complaints
 	err := t.runner.Run(ctx, command)
 	switch {
 	case err == nil:

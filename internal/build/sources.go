@@ -35,7 +35,7 @@ func parseOneLine(text string) []source {
 				if name, value, ok := strings.Cut(option, "="); ok && name != "" {
 					// A list is separated by commas here and by blanks in deb822.
 					name = strings.ToLower(strings.TrimRight(name, "+-"))
-					entry.options[name] = strings.ReplaceAll(value, ",", " ")
+					entry.options[name] = strings.TrimSpace(strings.ReplaceAll(value, ",", " "))
 				}
 			}
 			rest = tail
@@ -111,6 +111,7 @@ var suiteSuffixes = []string{"-updates", "-security", "/updates"}
 // other, since repositories of other projects name suites so too.
 func debianSources(sources []source, suite string) []source {
 	var own, other []source
+	seen := map[string]bool{} // a machine may have several releases of one mirror
 	for _, entry := range sources {
 		if !slices.Contains(entry.components, "main") {
 			continue
@@ -118,7 +119,9 @@ func debianSources(sources []source, suite string) []source {
 		turned := entry
 		turned.suites, turned.components = nil, []string{"main"}
 		for _, name := range entry.suites {
-			if to, ok := turnSuite(name, suite); ok && !slices.Contains(turned.suites, to) {
+			place := strings.Join(entry.uris, " ") + " "
+			if to, ok := turnSuite(name, suite); ok && !seen[place+to] {
+				seen[place+to] = true
 				turned.suites = append(turned.suites, to)
 			}
 		}
