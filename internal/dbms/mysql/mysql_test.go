@@ -1,0 +1,42 @@
+package mysql_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/build/buildtest"
+	"github.com/dbcanary/dbcanary/internal/dbms/dbmstest"
+	"github.com/dbcanary/dbcanary/internal/dbms/mysql"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(dbmstest.Main(m, mysql.New(dbcanary.MySQL), mysql.New(dbcanary.MariaDB)))
+}
+
+func subject(t *testing.T, family dbcanary.Family, target string) dbmstest.Subject {
+	t.Helper()
+	return dbmstest.Subject{
+		Driver:  mysql.New(family),
+		Build:   buildtest.Get(t, target),
+		Overlay: dbcanary.Setting{Name: "innodb_thread_concurrency", Value: "32"},
+		Refused: dbcanary.Setting{Name: "no_such_setting", Value: "7"},
+		Message: "unknown variable 'no_such_setting=7'",
+	}
+}
+
+func TestMySQL97(t *testing.T) { dbmstest.Run(t, subject(t, dbcanary.MySQL, "mysql@9.7")) }
+
+func TestMariaDB1011(t *testing.T) { dbmstest.Run(t, subject(t, dbcanary.MariaDB, "mariadb@10.11")) }
+
+func TestMariaDB105(t *testing.T) {
+	s := subject(t, dbcanary.MariaDB, "mariadb@10.5")
+	dbmstest.RunShort(t, s)
+}
+
+func TestMariaDB118(t *testing.T) {
+	s := subject(t, dbcanary.MariaDB, "mariadb@11.8")
+	// That setting is gone from 11; any other that is read back will do.
+	s.Overlay = dbcanary.Setting{Name: "innodb_adaptive_hash_index", Value: "ON"}
+	dbmstest.RunShort(t, s)
+}
