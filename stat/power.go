@@ -49,48 +49,64 @@ func (d Design) Power(effect float64, n int) float64 {
 		}
 		return 1
 	}
-	lambda := math.Abs(effect) * math.Sqrt(float64(n)) / d.SD
-	critical := tQuantile(1-d.Alpha/2, df)
-	reject := func(scale float64) float64 {
-		return distuv.UnitNormal.CDF(lambda-critical*scale) + distuv.UnitNormal.CDF(-lambda-critical*scale)
-	}
-	if df > 1e5 {
-		return reject(1)
-	}
-	return averageOverChi(df, reject)
+	return d.rejection(n)(effect)
 }
 
-// averageOverChi gives the mean of f(sqrt(V/df)), V ~ chi-square with df.
-func averageOverChi(df float64, f func(float64) float64) float64 {
-	const steps = 400 // even
+// rejection gives the power at n values as a function of the effect, with what
+// does not depend on the effect worked out once. It needs SD > 0 and df > 0.
+func (d Design) rejection(n int) func(effect float64) float64 {
+	df := d.df(n)
+	critical := tQuantile(1-d.Alpha/2, df)
+	scales, weights := chiGrid(df)
+	return func(effect float64) float64 {
+		lambda := math.Abs(effect) * math.Sqrt(float64(n)) / d.SD
+		power := 0.0
+		for i, scale := range scales {
+			power += weights[i] * (normalCDF(lambda-critical*scale) + normalCDF(-lambda-critical*scale))
+		}
+		return power
+	}
+}
+
+func normalCDF(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
+
+// chiGrid gives points and weights to average a function of sqrt(V/df), V ~
+// chi-square with df, by Simpson's rule.
+func chiGrid(df float64) (scales, weights []float64) {
+	if df > 1e5 {
+		return []float64{1}, []float64{1}
+	}
+	const steps = 128 // even
 	chi := distuv.ChiSquared{K: df}
-	width := 9 / math.Sqrt(2*df)
+	width := 8 / math.Sqrt(2*df)
 	low, high := max(0, 1-width), 1+width
 	h := (high - low) / steps
-	sum, total := 0.0, 0.0
+	total := 0.0
 	for i := range steps + 1 {
 		scale := low + float64(i)*h
 		if scale == 0 {
-			continue
+			scale = h * 1e-6 // the density of one degree of freedom has no value at 0, its limit counts
 		}
-		weight := 2.0
+		simpson := 2.0
 		switch {
 		case i == 0 || i == steps:
-			weight = 1
+			simpson = 1
 		case i%2 == 1:
-			weight = 4
+			simpson = 4
 		}
 		// The density of sqrt(V/df) is that of V times dV/dscale = 2 df scale.
-		density := weight * chi.Prob(df*scale*scale) * 2 * df * scale
-		sum += density * f(scale)
-		total += density
+		weight := simpson * chi.Prob(df*scale*scale) * scale
+		scales, weights, total = append(scales, scale), append(weights, weight), total+weight
 	}
-	return sum / total
+	for i := range weights {
+		weights[i] /= total
+	}
+	return scales, weights
 }
 
 // MinDetectable gives the smallest true effect (of either sign) that n values
-// show with the given power (0.8), by bisection. +Inf if there are no degrees
-// of freedom, NaN if the design makes no sense.
+// show with the given power (0.8), by bisection to a relative 1e-6. +Inf if
+// there are no degrees of freedom, NaN if the design makes no sense.
 func (d Design) MinDetectable(n int, power float64) float64 {
 	if !d.valid() || !(power > 0 && power < 1) {
 		return math.NaN()
@@ -101,12 +117,13 @@ func (d Design) MinDetectable(n int, power float64) float64 {
 	if power <= d.Alpha || d.SD == 0 {
 		return 0
 	}
+	rejection := d.rejection(n)
 	low, high := 0.0, d.SD
-	for d.Power(high, n) < power {
+	for rejection(high) < power {
 		low, high = high, 2*high
 	}
-	for range 40 {
-		if middle := (low + high) / 2; d.Power(middle, n) < power {
+	for high-low > 1e-6*high {
+		if middle := (low + high) / 2; rejection(middle) < power {
 			low = middle
 		} else {
 			high = middle

@@ -91,7 +91,7 @@ func (s *subject) moreInstances(design stat.Design, verdictLevel float64) (more 
 		n, ok = design.NeededToExclude(math.Abs(estimate), mostInstances)
 	} else {
 		single := design
-		single.Alpha = 1 - verdictLevel
+		single.Alpha, single.SD = 1-verdictLevel, s.qps.interval.SE*math.Sqrt(float64(s.Instances))
 		n, ok = single.NeededToExclude(min(estimate-low, high-estimate), mostInstances)
 	}
 	return max(1, n-s.Instances), ok

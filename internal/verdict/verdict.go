@@ -35,8 +35,10 @@ type Options struct {
 	Level        float64            // of intervals and, over the whole run, of verdicts; DefaultLevel unless within (0, 1)
 	MinEffect    float64            // smallest change that matters: 0.02 is 2 %; 0 takes the plan's, or DefaultMinEffect
 	PerBenchmark map[string]float64 // smallest change that matters by benchmark label; wins over MinEffect
-	// Looks is how often the run may be judged while it goes on, this time
-	// included; the verdicts stay valid at each look. 0 and 1 stand for once.
+	// Looks is how often the run is judged while it goes on, the last time
+	// included, when judging decides what is measured further: see Looks. The
+	// same number goes into every one of them and into later reports. 0 and 1
+	// stand for once.
 	Looks int
 }
 
@@ -47,8 +49,9 @@ func (o Options) level() float64 {
 	return DefaultLevel
 }
 
-// looks gives the level at which a run that is judged several times decides:
-// the error is shared out equally, which is valid whatever the dependence.
+// verdictLevel is the level at which a run that is judged several times decides:
+// the error is shared out equally (Bonferroni), which is valid at every look
+// whatever the dependence and gives a stored run the same verdicts again.
 func (o Options) verdictLevel() float64 {
 	return 1 - (1-o.level())/float64(max(1, o.Looks))
 }
@@ -66,6 +69,7 @@ func (o Options) minEffect(plan dbcanary.Plan, benchmark string) float64 {
 type metric struct {
 	centers  []float64     // median block log ratio by instance, NaN where an instance has no block
 	interval stat.Interval // on the log scale, at the reported level
+	se       float64       // standard error that verdicts go by: guarded, never below interval.SE
 	outlier  bool          // varies more than the other benchmarks
 	family   float64       // variance of the other benchmarks; NaN if unknown
 	p        float64       // two-sided, of "no change"; NaN without an interval
@@ -122,35 +126,45 @@ func Compare(plan dbcanary.Plan, trials []dbcanary.Trial, options Options) []dbc
 	return comparisons
 }
 
-// estimate fills one metric of the comparisons of one target, whose benchmarks
-// lend each other their variance.
+// estimate fills one metric of the comparisons of one target.
 func estimate(subjects []*subject, level float64, of func(*subject) *metric, value func(block) float64) {
 	centers := make([][]float64, len(subjects))
-	variances, dfs := make([]float64, len(subjects)), make([]float64, len(subjects))
 	for i, s := range subjects {
 		centers[i] = s.pairs.centers(value)
-		values, _ := stat.Finite(centers[i])
-		variances[i], dfs[i] = stat.Variance(values), float64(len(values)-1)
 	}
+	for i, m := range combine(centers, level) {
+		*of(subjects[i]) = m
+	}
+}
+
+// combine estimates each benchmark from its instances, centers[benchmark][instance];
+// the benchmarks lend each other their variance.
+func combine(centers [][]float64, level float64) []metric {
+	metrics := make([]metric, len(centers))
+	variances, dfs := make([]float64, len(centers)), make([]float64, len(centers))
 	perSample := 0.0
-	for _, df := range dfs {
-		perSample += max(0, df) / float64(len(dfs))
+	for i, center := range centers {
+		values, _ := stat.Finite(center)
+		variances[i], dfs[i] = stat.Variance(values), float64(len(values)-1)
+		perSample += max(0, dfs[i]) / float64(len(centers))
 	}
 	moderated := stat.Moderate(variances, dfs, perSample*stat.EffectiveSamples(centers))
-	for i, s := range subjects {
-		m := of(s)
-		values, _ := stat.Finite(centers[i])
-		m.centers, m.outlier, m.family = centers[i], moderated.Outlier[i], moderated.Prior
+	for i, center := range centers {
+		m := &metrics[i]
+		values, _ := stat.Finite(center)
+		m.centers, m.outlier, m.family = center, moderated.Outlier[i], moderated.Prior
 		df := moderated.DF[i]
 		if len(values) < 2 {
 			df = 0 // one start says nothing about the next, whatever other benchmarks say
 		}
 		m.interval = stat.TIntervalKnown(stat.Mean(values), moderated.Variance[i], len(values), df, level)
-		m.p = math.NaN()
+		m.p, m.se = math.NaN(), math.NaN()
 		if df > 0 {
-			m.p = stat.TTest(m.interval).P
+			guarded := stat.TIntervalKnown(m.interval.Estimate, moderated.Guarded[i], len(values), df, level)
+			m.se, m.p = guarded.SE, stat.TTest(guarded).P
 		}
 	}
+	return metrics
 }
 
 // adjust fills the adjusted p of one metric over all comparisons of the run.
@@ -216,7 +230,7 @@ func (s *subject) conclude(verdictLevel float64, family int) {
 func (s *subject) design(verdictLevel float64, family int) stat.Design {
 	interval := s.qps.interval
 	return stat.Design{
-		SD:    interval.SE * math.Sqrt(float64(interval.N)),
+		SD:    s.qps.se * math.Sqrt(float64(interval.N)),
 		Alpha: (1 - verdictLevel) / float64(max(1, family)),
 		PooledDF: func(n int) float64 {
 			return interval.DF * float64(n-1) / float64(max(1, interval.N-1))
@@ -226,11 +240,11 @@ func (s *subject) design(verdictLevel float64, family int) stat.Design {
 
 // minDetectable gives the change that would get a verdict in four runs of five.
 func (s *subject) minDetectable(design stat.Design) float64 {
-	if math.IsNaN(s.qps.p) || s.qps.interval.SE == 0 {
+	if math.IsNaN(s.qps.p) || s.qps.se == 0 {
 		return math.NaN()
 	}
 	const power, normal80 = 0.8, 0.8416212335729143
 	shown := design.MinDetectable(s.qps.interval.N, power)
-	passed := math.Log1p(s.MinEffect) + normal80*s.qps.interval.SE
+	passed := math.Log1p(s.MinEffect) + normal80*s.qps.se
 	return math.Expm1(max(shown, passed))
 }
