@@ -3,31 +3,28 @@
 //
 // # What a slice counts
 //
-// All workers warm up, wait for each other between two events, and start
-// together. In a closed loop a worker counts every event that it *starts* within
-// the measured time, runs the last one to its end, and its own time ends there;
-// it starts at least one. So nothing is in flight when the measured time begins
-// or ends, what the probes see between Begin and End is the work of the counted
-// events and of no other, and a scan that is longer than the slice still gives a
-// rate.
+// All workers run events without a pause, before, during and after the measured
+// time, which is a window that is laid over them: it begins when the warm-up is
+// over, and a worker stops after the event that its end cuts. An event counts by the
+// share of its length that lies in the window, so 1 for all but the first and the
+// last of each worker. The rate is the sum of the shares by the length of the window.
 //
-// The rate is Operations/Elapsed, where Elapsed is the mean over workers of their
-// own time. The number of events is a stopping time, so by Wald's identity
-// E[own time] = E[events] x E[event length]: the rate has no bias from cutting
-// events at the end, which both other usual rules have (counting only the events
-// that finish in time drops the long ones; dividing by the nominal time after
-// waiting for the last ones counts too many). What bias is left:
-//   - of order 1/events, because a ratio is taken: E[1/length] exceeds
-//     1/E[length]. It matters when a slice holds one or two events of very
-//     varying length, and is the same for every target.
-//   - after the end of the time fewer and fewer workers run, so the last event of
-//     each meets less contention. It matters when events are about as long as the
-//     slice.
+// It has no bias in a steady state, for events of any distribution of lengths and
+// a window of any length: each event brings a total of 1, spread evenly over its
+// time. An event of constant length L gives exactly 1/L, a scan that is longer than
+// the slice too. The other usual rules do have one: counting the events that end
+// within the time, from a common start, takes the short ones and drops the long
+// ones; waiting for the last ones and dividing by the nominal time counts too many,
+// by the time that was needed counts the idle workers in; and summing the rates of
+// workers that start or end one by one gives more than a server can do that is
+// saturated, since those that run alone are faster.
 //
-// In an open loop the events are those whose intended start lies within the
-// measured time. Elapsed is that time if all were started, and else, when the
-// server could not keep up and every worker was busy to the end, as in a closed
-// loop.
+// What is left: the event that the end cuts runs on while other workers stop, so
+// its last part meets less contention. That matters when events are about as long as
+// the slice. And a server that is not in a steady state after the warm-up, of course.
+//
+// Probes see the same window between Begin and End, so what they count can be
+// divided by Operations, scaled by [Recording.Scale].
 //
 // It is not for choosing statements: that is workload's.
 package load
@@ -36,6 +33,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +60,7 @@ type Worker struct {
 
 // Options says how long and how fast.
 type Options struct {
-	Warmup time.Duration // run before the measured time, not recorded
+	Warmup time.Duration // least time before the measured time, not recorded; in a closed loop each worker does at least one event in it
 	Time   time.Duration // measured time; 0 if Events decides
 	Events int64         // most measured events over all workers; 0 for no limit
 
@@ -73,8 +71,8 @@ type Options struct {
 	CPUs         []int         // CPUs that worker threads may run on; nil for all
 	OverrunLimit time.Duration // how long an event may run past the end, of the warm-up too, before its connection is aborted; 0 = 10 s
 
-	// Begin and End are called when the measured time begins and ends, while all
-	// workers are between two events, for probes; they may be nil.
+	// Begin and End are called just before the measured time begins and just after
+	// it ends, while the workers run, for probes; they may be nil.
 	Begin, End func()
 
 	// Interval is called every IntervalEvery of the measured time with what
@@ -99,21 +97,39 @@ type Progress struct {
 // Recording is what is kept of a slice.
 type Recording struct {
 	Started time.Time     // of the measured time
-	Elapsed time.Duration // such that Operations/Elapsed and Events/Elapsed are the rates; see the package comment
-	Overrun time.Duration // how far the last event ran past the end
+	Window  time.Duration // the measured time
+	Overrun time.Duration // how far the last event ran past its end
 
-	Operations int64            // statements of finished events
-	Events     int64            // finished events; those that ended in a server's error don't count
-	Retries    int64            // times that an event ran again after a deadlock or serialization failure
-	Errors     map[string]int64 // events that ended in a server's error, by its code; nil if none
-	PerSecond  []int64          // statements by the second, from the start, in which their event ended
+	// Elapsed is the time in which so many Operations and Events come, such that
+	// Operations/Elapsed and Events/Elapsed are the rates: Window but for the
+	// rounding of both to whole numbers, and the length of an event for events that
+	// are longer than the window. See the package comment.
+	Elapsed    time.Duration
+	Operations int64 // statements of finished events
+	Events     int64 // finished events; those that ended in a server's error don't count
 
-	Response *Histogram // of finished events, retries included, from the intended start (open loop) or the actual one
-	Service  *Histogram // the same from the actual start; the same histogram as Response in a closed loop
+	Retries   int64            // times that an event ran again after a deadlock or serialization failure
+	Errors    map[string]int64 // events that ended in a server's error, by its code; nil if none
+	PerSecond []int64          // statements by the second of the window in which their event ended; the last one may be part of a second
 
-	Offered    float64 // open loop: arrivals per second that the schedule held; 0 in a closed loop
+	// Response is the latency, retries included, of the events that ended in the
+	// window, or if none did of those that its end cut: from the intended start in an
+	// open loop. Service is from the actual start; it is the same histogram in a closed
+	// loop.
+	Response, Service *Histogram
+
+	Offered    float64 // open loop: Options.Rate
 	LateStarts int64   // open loop: events that started more than 1 ms after their intended start
 	Backlog    int64   // open loop: arrivals due by the end and never started; their latency is in no histogram
+}
+
+// Scale turns what a probe counted between Begin and End into what it would be
+// for Elapsed, to be divided by Operations. A negative total, for unknown, stays.
+func (r *Recording) Scale(total int64) int64 {
+	if total < 0 || r.Window <= 0 {
+		return total
+	}
+	return int64(math.Round(float64(total) * (float64(r.Elapsed) / float64(r.Window))))
 }
 
 // Void says why the slice is no measurement, or "" if it is one: events that

@@ -89,15 +89,18 @@ func TestRun_ConstantLength(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			perWorker := r.Elapsed / row.length
-			if r.Elapsed%row.length != 0 || r.Events != 2*int64(perWorker) || r.Operations != 3*r.Events {
-				t.Errorf("%+v: %d events, %d operations in %v", row, r.Events, r.Operations, r.Elapsed)
+			if got, want := float64(r.Operations)/r.Elapsed.Seconds(), 3*2/row.length.Seconds(); math.Abs(got/want-1) > 1e-9 {
+				t.Errorf("%+v: %d operations in %v are %.12g per second, want %.12g", row, r.Operations, r.Elapsed, got, want)
 			}
-			if r.Elapsed < row.time || r.Elapsed >= row.time+row.length || r.Overrun != r.Elapsed-row.time {
-				t.Errorf("%+v: elapsed %v, overrun %v", row, r.Elapsed, r.Overrun)
+			if r.Operations != 3*r.Events || r.Window != row.time || r.Overrun < 0 || r.Overrun > row.length {
+				t.Errorf("%+v: %d events, window %v, overrun %v", row, r.Events, r.Window, r.Overrun)
 			}
-			if got := r.Response.Count(); got != r.Events {
-				t.Errorf("%+v: %d latencies of %d events", row, got, r.Events)
+			// What a probe sees of a server that is always busy is the length of the event for each of two workers.
+			if perEvent := float64(r.Scale(2*int64(r.Window))) / float64(r.Events); math.Abs(perEvent/float64(row.length)-1) > 1e-6 && row.time > 1 {
+				t.Errorf("%+v: %g ns for each event", row, perEvent)
+			}
+			if s := r.Response.Summary(); !near(s.Min, int64(row.length)) || !near(s.Max, int64(row.length)) {
+				t.Errorf("%+v: latencies %+v", row, s)
 			}
 			if r.Void() != "" {
 				t.Errorf("%+v: void: %s", row, r.Void())
@@ -106,12 +109,12 @@ func TestRun_ConstantLength(t *testing.T) {
 	}
 }
 
-// Pooled over many short slices, the rate of events of very varying length is
-// 1/mean. By the other usual rules it would be over twice that here: events that
+// On average over many short slices, the rate of events of very varying length
+// is 1/mean. By the other usual rules it would be over twice that here: events that
 // finish in time are the short ones, and the nominal time leaves out the long ones.
 func TestRun_UnbiasedForVaryingLengths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const mean = 0.9*1e-3 + 0.1*50e-3
+		const slices, mean = 1000, 0.9*1e-3 + 0.1*50e-3
 		random := rand.New(rand.NewPCG(1, 2))
 		length := func(int) time.Duration {
 			if random.Float64() < 0.1 {
@@ -119,51 +122,85 @@ func TestRun_UnbiasedForVaryingLengths(t *testing.T) {
 			}
 			return time.Millisecond
 		}
-		var events, elapsed float64
-		for range 1500 {
-			r, err := run(t, []Worker{fakeWorker(1, length)}, Options{Time: 20 * time.Millisecond})
+		sum := 0.0
+		for range slices {
+			r, err := run(t, []Worker{fakeWorker(1, length)}, Options{Warmup: 400 * time.Millisecond, Time: 20 * time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}
-			events += float64(r.Events)
-			elapsed += r.Elapsed.Seconds()
+			sum += float64(r.Events) / r.Elapsed.Seconds()
 		}
-		// The relative standard error is that of the mean length of 13,000 events, 2 %.
-		if got := events / elapsed * mean; math.Abs(got-1) > 0.06 {
+		// The rates of the slices have a standard deviation of about 1.5 times their
+		// mean, so the mean of them all has one of 5 %.
+		if got := sum / slices * mean; math.Abs(got-1) > 0.12 {
 			t.Errorf("the rate is %.3f of the true one", got)
 		}
 	})
 }
 
-func TestRun_WarmupIsNotRecorded(t *testing.T) {
+// A saturated server does 1,000 events per second for any number of workers; who
+// starts late or ends early must not change that.
+func TestRun_SaturatedServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// Events of the warm-up take 30 ms, later ones 10 ms.
-		length := func(n int) time.Duration {
-			if n < 4 {
-				return 30 * time.Millisecond
-			}
-			return 10 * time.Millisecond
+		server := make(chan struct{}, 1)
+		var workers []Worker
+		for i := range 16 {
+			starting := true
+			workers = append(workers, Worker{Conn: newFakeConn(), Event: eventFunc(func() (int, error) {
+				if starting {
+					time.Sleep(time.Duration(i) * 20 * time.Millisecond)
+					starting = false
+				}
+				server <- struct{}{}
+				time.Sleep(time.Millisecond)
+				<-server
+				return 1, nil
+			})})
 		}
-		start := time.Now()
-		var begin, end time.Duration
-		r, err := run(t, []Worker{fakeWorker(1, length)}, Options{
-			Warmup: 100 * time.Millisecond, Time: time.Second,
-			Begin: func() { begin = time.Since(start) },
-			End:   func() { end = time.Since(start) },
-		})
+		r, err := run(t, workers, Options{Warmup: 50 * time.Millisecond, Time: 500 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if begin != 120*time.Millisecond || end != 1120*time.Millisecond || r.Started.Sub(start) != begin {
-			t.Errorf("measured from %v to %v, started %v", begin, end, r.Started.Sub(start))
-		}
-		if r.Events != 100 || r.Elapsed != time.Second || r.Response.Summary().Max > 10_010_000 {
-			t.Errorf("%d events in %v, at most %d ns", r.Events, r.Elapsed, r.Response.Summary().Max)
-		}
-		if diff := cmp.Diff([]int64{99, 1}, r.PerSecond); diff != "" {
-			t.Error(diff)
+		if rate := float64(r.Operations) / r.Elapsed.Seconds(); math.Abs(rate-1000) > 5 {
+			t.Errorf("a server that does 1000 events per second is said to do %g", rate)
 		}
 	})
+}
+
+func TestRun_WarmupIsNotRecorded(t *testing.T) {
+	for _, row := range []struct{ warmup, begin time.Duration }{
+		{120 * time.Millisecond, 120 * time.Millisecond},
+		{time.Millisecond, 30 * time.Millisecond}, // one event at least
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			// Events that start before the measured time take 30 ms, later ones 10 ms.
+			length := func(n int) time.Duration {
+				if time.Duration(n)*30*time.Millisecond < row.begin {
+					return 30 * time.Millisecond
+				}
+				return 10 * time.Millisecond
+			}
+			start := time.Now()
+			var begin, end time.Duration
+			r, err := run(t, []Worker{fakeWorker(1, length)}, Options{
+				Warmup: row.warmup, Time: time.Second,
+				Begin: func() { begin = time.Since(start) },
+				End:   func() { end = time.Since(start) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if begin != row.begin || end != begin+time.Second || r.Started.Sub(start) != begin {
+				t.Errorf("measured from %v to %v, started %v", begin, end, r.Started.Sub(start))
+			}
+			if r.Events != 100 || r.Elapsed != time.Second || r.Response.Summary().Max > 10_010_000 {
+				t.Errorf("%d events in %v, at most %d ns", r.Events, r.Elapsed, r.Response.Summary().Max)
+			}
+			if diff := cmp.Diff([]int64{99, 1}, r.PerSecond); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
 }
 
 func TestRun_EventsDecide(t *testing.T) {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -61,17 +62,21 @@ func (s *sink) takeInterval() *Histogram {
 	return interval
 }
 
-// recording sums up what the workers did. All of them have finished.
+// recording sums up what the workers did. All of them are done.
 func (s *slice) recording(started time.Time) *Recording {
-	r := &Recording{Started: started, Response: s.sink.response, Service: s.sink.service}
+	r := &Recording{Started: started, Response: s.sink.response, Service: s.sink.service, Offered: s.options.Rate}
+	begin, end := time.Duration(s.window.begin.Load()), time.Duration(s.window.end.Load())
+	if begin == future {
+		return r
+	}
+	r.Window = max(0, end-begin)
+	var events, operations float64
 	for _, w := range s.workers {
-		if !w.measured {
-			break
-		}
-		r.Operations += w.operations
-		r.Events += w.events
+		events += w.events
+		operations += w.operations
 		r.Retries += w.retries
 		r.LateStarts += w.lateStarts
+		r.Overrun = max(r.Overrun, w.last-end)
 		for code, count := range w.errors {
 			if r.Errors == nil {
 				r.Errors = map[string]int64{}
@@ -84,46 +89,57 @@ func (s *slice) recording(started time.Time) *Recording {
 			}
 			r.PerSecond[second] += count
 		}
-		if s.options.Time > 0 {
-			r.Overrun = max(r.Overrun, w.last-s.until)
-		}
 	}
-	s.setElapsed(r)
+	if s.arrivals != nil {
+		r.Backlog = s.arrivals.due(end)
+	}
+	s.count(r, events, operations)
+	s.recordUnderWay()
 	return r
 }
 
-// setElapsed sets the time that the rates are counted from; see the package comment.
-func (s *slice) setElapsed(r *Recording) {
-	var sum, active, latest time.Duration
-	var taken int64
+// count makes whole numbers of events and statements that were counted by their
+// shares of the window, and sets the time in which so many come.
+func (s *slice) count(r *Recording, events, operations float64) {
+	var claimed int64
+	var busy, active time.Duration
 	for _, w := range s.workers {
-		if w.own > 0 {
-			sum += w.own
+		claimed += w.claimed
+		busy += w.busy
+		if w.claimed > 0 {
 			active++
 		}
-		latest = max(latest, w.started-s.begin)
-		taken += w.taken
 	}
-	if active > 0 {
-		r.Elapsed = sum / active
+	r.Events = max(1, int64(math.Round(events)))
+	if claimed > 0 {
+		r.Events = claimed
 	}
-	if s.arrivals == nil {
+	switch {
+	case events > 0 && r.Window > 0:
+		ratio := float64(r.Events) / events
+		r.Operations = int64(math.Round(operations * ratio))
+		r.Elapsed = time.Duration(math.Round(float64(r.Window) * ratio))
+	case claimed > 0 && busy > 0: // there were no more events than workers, and so no window
+		r.Elapsed = busy / active
+		for _, w := range s.workers {
+			r.Operations += w.claimedStatements
+		}
+	default:
+		r.Events = 0
+	}
+}
+
+// recordUnderWay takes the latencies of the events that the end of the window
+// cut, if no event ended within it.
+func (s *slice) recordUnderWay() {
+	if s.sink.response.Count() > 0 {
 		return
 	}
-	schedule, span := s.arrivals.schedule, s.options.Time
-	switch {
-	case s.halted.Load():
-		span = s.now() - s.begin
-		r.Backlog = schedule.due(span)
-	case s.unclaimed.Load() <= 0: // all events were started: the schedule ends where the next one would be
-		span = schedule.next
-	default:
-		r.Backlog = schedule.due(span)
+	for _, w := range s.workers {
+		if w.underWay.service > 0 {
+			s.sink.add([]latency{w.underWay})
+		}
 	}
-	if r.Backlog == 0 && latest <= span+lateAfter {
-		r.Elapsed = span
-	}
-	r.Offered = float64(taken+r.Backlog) / span.Seconds()
 }
 
 // startReports calls Interval on time until the returned function is called.
@@ -154,12 +170,13 @@ func (s *slice) startReports() (stop func()) {
 
 // reportSince calls Interval with what came after total, which it gives anew.
 func (s *slice) reportSince(before Progress) (total Progress) {
-	total.Elapsed = s.now() - s.begin
+	begin := time.Duration(s.window.begin.Load())
+	total.Elapsed = s.now() - begin
 	for _, w := range s.workers {
 		w.mu.Lock()
 		w.flushLocked()
-		total.Operations += w.operations
-		total.Events += w.events
+		total.Operations += w.statements
+		total.Events += w.ended
 		total.Retries += w.retries
 		total.Errors += w.failures
 		w.mu.Unlock()
@@ -175,7 +192,7 @@ func (s *slice) reportSince(before Progress) (total Progress) {
 		Response:   s.sink.takeInterval(),
 	}
 	if s.arrivals != nil {
-		progress.Backlog = s.arrivals.due(min(total.Elapsed, s.until-s.begin))
+		progress.Backlog = s.arrivals.due(begin + total.Elapsed)
 	}
 	s.options.Interval(progress)
 	return total

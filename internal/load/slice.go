@@ -12,27 +12,30 @@ import (
 	"github.com/dbcanary/dbcanary/internal/wire"
 )
 
-// slice is one Run: its workers, what they share, and its two phases, warm-up
-// and measured. Fields that a phase needs are set while all workers wait.
+// slice is one Run: its workers and what they share.
 type slice struct {
-	options Options
-	workers []*worker
-	sleep   func(time.Duration)
+	options  Options
+	workers  []*worker
+	sleep    func(time.Duration)
+	base     time.Time // clock readings are counted from here
+	arrivals *arrivals // nil in a closed loop
+	sink     sink
 
-	base     time.Time     // clock readings are counted from here
-	begin    time.Duration // of the phase
-	until    time.Duration // end of the phase: no event starts after it
-	arrivals *arrivals     // of the phase; nil in a closed loop
-
-	halted    atomic.Bool             // workers end the phase after the current event
-	halt      context.CancelCauseFunc // sets halted
-	unclaimed atomic.Int64            // events that may still start, with Options.Events
-
-	sink    sink
-	arrived chan *worker  // a worker finished a phase
-	measure chan struct{} // closed when the measured phase starts
-	finish  chan struct{} // closed when it has ended
+	window    window
+	unclaimed atomic.Int64            // events that may still start in the window, with Options.Events
+	exhausted chan struct{}           // closed when there are none left
+	halt      context.CancelCauseFunc // ends the slice early
+	warm      chan *worker            // a worker can do with no more warm-up
+	done      chan *worker            // a worker has ended its last event
 }
+
+// window is the measured time, in clock readings. Both ends are in the far future until they are there.
+type window struct {
+	begin, end atomic.Int64
+	_          [48]byte // nothing that is written often in the same cache line
+}
+
+const future = math.MaxInt64
 
 // arrivals hands the arrivals of a schedule to whichever worker is free.
 type arrivals struct {
@@ -57,12 +60,18 @@ func newSlice(workers []Worker, options Options, sleep func(time.Duration)) *sli
 		options.OverrunLimit = defaultOverrunLimit
 	}
 	s := &slice{
-		options: options,
-		sleep:   sleep,
-		base:    time.Now(),
-		arrived: make(chan *worker, len(workers)),
-		measure: make(chan struct{}),
-		finish:  make(chan struct{}),
+		options:   options,
+		sleep:     sleep,
+		base:      time.Now(),
+		exhausted: make(chan struct{}),
+		warm:      make(chan *worker, len(workers)),
+		done:      make(chan *worker, len(workers)),
+	}
+	s.window.begin.Store(future)
+	s.window.end.Store(future)
+	s.unclaimed.Store(options.Events)
+	if options.Rate > 0 {
+		s.arrivals = &arrivals{schedule: newSchedule(options.Rate, options.Poisson, options.Seed)}
 	}
 	s.sink.init(options.Rate > 0, options.Interval != nil)
 	for i, w := range workers {
@@ -78,76 +87,84 @@ func (s *slice) run(ctx context.Context) (*Recording, error) {
 	running, halt := context.WithCancelCause(ctx)
 	defer halt(nil)
 	s.halt = halt
-	context.AfterFunc(running, func() { s.halted.Store(true) })
+	// Workers see the end of the window and nothing else.
+	context.AfterFunc(running, s.endWindow)
 
-	s.plan(s.options.Warmup, false)
 	var threads sync.WaitGroup
 	for _, w := range s.workers {
 		threads.Go(w.live)
 	}
-	s.wait(running)
-	// A slice that was halted in its warm-up has no measured time to probe.
-	probed := running.Err() == nil
-	if probed && s.options.Begin != nil {
-		s.options.Begin()
+	var started time.Time
+	if s.warmUp(running) {
+		if s.options.Begin != nil {
+			s.options.Begin()
+		}
+		started = time.Now()
+		s.window.begin.Store(int64(s.now()))
+		stopReports := s.startReports()
+		s.measure(running)
+		s.endWindow()
+		if s.options.End != nil {
+			s.options.End()
+		}
+		stopReports()
 	}
-	s.plan(s.options.Time, true)
-	started := time.Now()
-	stopReports := s.startReports()
-	close(s.measure)
-	s.wait(running)
-	stopReports()
-	if probed && s.options.End != nil {
-		s.options.End()
-	}
-	close(s.finish)
+	s.drain()
 	threads.Wait()
 	return s.recording(started), s.err(ctx)
 }
 
-// plan sets the next phase up, while all workers wait.
-func (s *slice) plan(length time.Duration, measured bool) {
-	s.unclaimed.Store(math.MaxInt64)
-	if measured && s.options.Events > 0 {
-		s.unclaimed.Store(s.options.Events)
-	}
-	if s.options.Rate > 0 {
-		seed := s.options.Seed
-		if !measured {
-			seed = ^seed
+// warmUp waits for the warm-up to pass, and is false if the slice was halted.
+func (s *slice) warmUp(running context.Context) bool {
+	for range s.workers {
+		select {
+		case <-s.warm:
+		case <-running.Done():
+			return false
 		}
-		s.arrivals = &arrivals{schedule: newSchedule(s.options.Rate, s.options.Poisson, seed)}
 	}
-	for _, w := range s.workers {
-		w.measured = measured
+	pause := time.NewTimer(s.options.Warmup - s.now())
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-running.Done():
 	}
-	s.begin = s.now()
-	s.until = s.begin + length
-	if measured && length == 0 {
-		s.until = math.MaxInt64
+	return running.Err() == nil
+}
+
+// measure waits for the measured time to pass.
+func (s *slice) measure(running context.Context) {
+	var elapsed <-chan time.Time // never, if the number of events decides
+	if s.options.Time > 0 {
+		timer := time.NewTimer(s.options.Time)
+		defer timer.Stop()
+		elapsed = timer.C
+	}
+	select {
+	case <-elapsed:
+	case <-s.exhausted:
+	case <-running.Done():
 	}
 }
 
-// wait returns when all workers have finished the phase. It aborts those that
-// run longer than OverrunLimit past its end, or past the halt of the slice.
-func (s *slice) wait(running context.Context) {
+// endWindow ends the measured time now, if it has not ended yet.
+func (s *slice) endWindow() {
+	s.window.end.CompareAndSwap(future, int64(s.now()))
+}
+
+// drain waits for the events that are under way and aborts those that run longer
+// than OverrunLimit.
+func (s *slice) drain() {
 	pending := make(map[*worker]bool, len(s.workers))
 	for _, w := range s.workers {
 		pending[w] = true
 	}
-	limit := s.options.OverrunLimit
-	overrun := time.NewTimer(min(s.until-s.now(), math.MaxInt64-limit) + limit)
+	overrun := time.NewTimer(s.options.OverrunLimit)
 	defer overrun.Stop()
-	halted := running.Done()
 	for len(pending) > 0 {
 		select {
-		case w := <-s.arrived:
+		case w := <-s.done:
 			delete(pending, w)
-		case <-halted:
-			halted = nil
-			if s.until-s.now() > 0 {
-				overrun.Reset(limit)
-			}
 		case <-overrun.C:
 			for w := range pending {
 				w.aborted.Store(true)

@@ -13,34 +13,36 @@ import (
 	"github.com/dbcanary/dbcanary/internal/wire"
 )
 
-// worker runs events on a thread of its own. Its fields are its own until it has
-// arrived, those below mu also for a live report.
+// worker runs events on a thread of its own. Its fields are its own until it is
+// done, those below mu also for a live report.
 type worker struct {
 	slice *slice
 	index int
 	conn  wire.Conn
 	event Event
 
-	measured bool // the phase is the measured one
-	aborted  atomic.Bool
-	err      error         // what ended the slice
-	failed   time.Duration // when
-	own      time.Duration // own time: from its start to the end of its last event
-	last     time.Duration // end of its last event
-	started  time.Duration // start of its last event
-	taken    int64         // open loop: arrivals of the phase that it took
+	aborted           atomic.Bool
+	err               error         // what ended the slice
+	failed            time.Duration // when
+	last              time.Duration // end of its last event
+	claimed           int64         // finished events that it had claimed
+	busy              time.Duration // sum of their lengths
+	claimedStatements int64
+	underWay          latency // of the event that the end of the window cut; 0 if there was none
 
 	mu         sync.Mutex // taken only if there is a live report
-	latencies  []latency  // not yet in the sink
-	events     int64
-	operations int64
+	events     float64    // that finished, each as far as it lay in the window
+	operations float64    // their statements, likewise
+	ended      int64      // events that finished within the window
+	statements int64      // their statements
 	retries    int64
 	lateStarts int64
 	errors     map[string]int64
-	failures   int64   // sum of errors
-	perSecond  []int64 // the second under way is thisSecond
+	failures   int64     // sum of errors
+	latencies  []latency // not yet in the sink
+	perSecond  []int64   // the second under way is thisSecond
 	thisSecond int64
-	secondEnds time.Duration
+	secondEnds time.Duration // 0 before the window
 
 	_ [64]byte // no other worker's fields in the same cache line
 }
@@ -60,15 +62,19 @@ func newWorker(s *slice, index int, w Worker) *worker {
 // since it may be pinned and its timers sharpened: it ends with the goroutine.
 func (w *worker) live() {
 	runtime.LockOSThread()
+	s := w.slice
 	if err := w.prepareThread(); err != nil {
 		w.fail(err)
+	} else if s.options.Rate > 0 {
+		s.warm <- w
+		w.openLoop()
+	} else {
+		w.closedLoop()
 	}
-	w.phase()
-	w.slice.arrived <- w
-	<-w.slice.measure
-	w.phase()
-	w.slice.arrived <- w
-	<-w.slice.finish
+	w.mu.Lock()
+	w.flushLocked()
+	w.mu.Unlock()
+	s.done <- w
 }
 
 func (w *worker) prepareThread() error {
@@ -90,33 +96,18 @@ func (w *worker) prepareThread() error {
 	return nil
 }
 
-// phase runs events until the phase ends or the slice is halted.
-func (w *worker) phase() {
-	s := w.slice
-	w.own, w.taken = 0, 0
-	if s.halted.Load() || s.until <= s.begin {
-		return
-	}
-	begin := s.now()
-	w.last = begin
-	w.secondEnds = s.begin + time.Second
-	if s.options.Rate > 0 {
-		w.openLoop()
-	} else {
-		w.closedLoop(begin)
-	}
-	w.own = w.last - begin
-	w.flush()
-}
-
 // closedLoop starts an event when the last one has ended. The clock is read once
 // for both.
-func (w *worker) closedLoop(start time.Duration) {
+func (w *worker) closedLoop() {
 	s := w.slice
-	for w.claim() && w.run(start, start) {
-		start = w.last
-		if start >= s.until || s.halted.Load() {
-			return
+	warm := s.options.Warmup == 0
+	if warm {
+		s.warm <- w
+	}
+	for start := s.now(); int64(start) < s.window.end.Load() && w.run(start, start); start = w.last {
+		if !warm {
+			warm = true
+			s.warm <- w
 		}
 	}
 }
@@ -125,18 +116,14 @@ func (w *worker) closedLoop(start time.Duration) {
 // once if the arrival is past.
 func (w *worker) openLoop() {
 	s := w.slice
-	for start := s.now(); start < s.until && !s.halted.Load() && w.claim(); start = s.now() {
-		intended := s.begin + s.arrivals.take()
-		if intended >= s.until {
-			return
-		}
-		w.taken++
+	for start := s.now(); int64(start) < s.window.end.Load(); start = s.now() {
+		intended := s.arrivals.take()
 		for start < intended {
-			if s.halted.Load() {
-				return
-			}
 			s.sleep(min(intended-start, maxSleep))
 			start = s.now()
+			if end := s.window.end.Load(); int64(start) >= end && int64(intended) >= end {
+				return
+			}
 		}
 		if !w.run(intended, start) {
 			return
@@ -144,18 +131,16 @@ func (w *worker) openLoop() {
 	}
 }
 
-// maxSleep is how long a worker that waits for an arrival takes to see a halt.
+// maxSleep is how long a worker that waits for an arrival takes to see the end.
 const maxSleep = 10 * time.Millisecond
 
-// claim takes one of the events that may still start.
-func (w *worker) claim() bool {
-	return w.slice.options.Events == 0 || w.slice.unclaimed.Add(-1) >= 0
-}
-
 // run does one event with its retries and records it, and is false when the
-// slice has to end.
+// worker has to stop.
 func (w *worker) run(intended, start time.Duration) bool {
-	w.started = start
+	claimed := w.slice.options.Events > 0 && int64(start) >= w.slice.window.begin.Load()
+	if claimed && !w.claim() {
+		return false
+	}
 	statements, err := w.event.Run()
 	retries := int64(0)
 	var refused *wire.ServerError
@@ -163,24 +148,36 @@ func (w *worker) run(intended, start time.Duration) bool {
 		statements, retries, refused, err = w.again(err)
 	}
 	end := w.slice.now()
+	w.last = end
 	if err != nil {
 		if err != errHalted {
 			w.fail(err)
 		}
 		return false
 	}
-	w.last = end
-	if w.measured {
-		w.record(outcome{intended: intended, start: start, end: end, statements: statements, retries: retries, refused: refused})
+	if claimed && refused == nil {
+		w.claimed++
+		w.busy += end - start
+		w.claimedStatements += int64(statements)
 	}
+	w.record(outcome{intended: intended, start: start, end: end, statements: statements, retries: retries, refused: refused})
 	return true
 }
 
-// errHalted says that an event was given up because the slice was halted.
-var errHalted = errors.New("halted")
+// claim takes one of the events that may still start. When the last one starts
+// all workers are busy, so the window ends there.
+func (w *worker) claim() bool {
+	s := w.slice
+	left := s.unclaimed.Add(-1)
+	if left == 0 {
+		s.endWindow()
+		close(s.exhausted)
+	}
+	return left >= 0
+}
 
 // again runs an event again as long as its error is retryable. It gives the
-// server's error if that is how the event ended, and err if the slice has to end.
+// server's error if that is how the event ended, and err if the worker has to stop.
 func (w *worker) again(first error) (statements int, retries int64, refused *wire.ServerError, err error) {
 	for err = first; err != nil; retries++ {
 		if !errors.As(err, &refused) {
@@ -189,7 +186,7 @@ func (w *worker) again(first error) (statements int, retries int64, refused *wir
 		if !refused.Retryable {
 			return 0, retries, refused, nil
 		}
-		if w.slice.halted.Load() {
+		if w.slice.window.end.Load() != future {
 			return 0, retries, nil, errHalted
 		}
 		if retries == maxRetries {
@@ -200,12 +197,15 @@ func (w *worker) again(first error) (statements int, retries int64, refused *wir
 	return statements, retries, nil, nil
 }
 
+// errHalted says that an event was given up because the measured time has ended.
+var errHalted = errors.New("halted")
+
 // fail ends the slice for all workers.
 func (w *worker) fail(err error) {
 	w.err = err
 	w.failed = w.slice.now()
 	w.slice.halt(err)
-	w.slice.halted.Store(true)
+	w.slice.endWindow()
 }
 
 // outcome is what came of one event.
@@ -216,15 +216,17 @@ type outcome struct {
 	refused              *wire.ServerError // nil if the event finished
 }
 
+// record counts an event as far as it lies in the window.
 func (w *worker) record(o outcome) {
+	begin, end := time.Duration(w.slice.window.begin.Load()), time.Duration(w.slice.window.end.Load())
+	if o.end <= begin || o.start >= end {
+		return
+	}
 	if w.slice.sink.live {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 	}
 	w.retries += o.retries
-	if o.start-o.intended > lateAfter {
-		w.lateStarts++
-	}
 	if o.refused != nil {
 		if w.errors == nil {
 			w.errors = map[string]int64{}
@@ -233,24 +235,40 @@ func (w *worker) record(o outcome) {
 		w.failures++
 		return
 	}
-	w.events++
-	w.operations += int64(o.statements)
-	for o.end >= w.secondEnds {
-		w.perSecond = append(w.perSecond, w.thisSecond)
-		w.thisSecond = 0
-		w.secondEnds += time.Second
+	share := 1.0
+	if o.start < begin || o.end > end {
+		share = float64(min(o.end, end)-max(o.start, begin)) / float64(o.end-o.start)
 	}
-	w.thisSecond += int64(o.statements)
-	w.latencies = append(w.latencies, latency{response: int64(o.end - o.intended), service: int64(o.end - o.start)})
+	w.events += share
+	w.operations += share * float64(o.statements)
+	passed := latency{response: int64(o.end - o.intended), service: int64(o.end - o.start)}
+	if o.end > end {
+		w.underWay = passed
+		return
+	}
+	w.ended++
+	w.statements += int64(o.statements)
+	if o.start-o.intended > lateAfter {
+		w.lateStarts++
+	}
+	w.countSecond(o.end-begin, int64(o.statements))
+	w.latencies = append(w.latencies, passed)
 	if len(w.latencies) == cap(w.latencies) {
 		w.flushLocked()
 	}
 }
 
-func (w *worker) flush() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.flushLocked()
+// countSecond counts statements that ended so long after the window began.
+func (w *worker) countSecond(at time.Duration, statements int64) {
+	if w.secondEnds == 0 {
+		w.secondEnds = time.Second
+	}
+	for at >= w.secondEnds {
+		w.perSecond = append(w.perSecond, w.thisSecond)
+		w.thisSecond = 0
+		w.secondEnds += time.Second
+	}
+	w.thisSecond += statements
 }
 
 // flushLocked moves the latencies to the sink.
