@@ -76,16 +76,17 @@ func chiGrid(df float64) (scales, weights []float64) {
 	if df > 1e5 {
 		return []float64{1}, []float64{1}
 	}
-	const steps = 128 // even
+	const steps = 160 // even
 	chi := distuv.ChiSquared{K: df}
 	width := 8 / math.Sqrt(2*df)
-	low, high := max(0, 1-width), 1+width
-	h := (high - low) / steps
-	total := 0.0
+	low, high, total := max(0, 1-width), 1+width, 0.0
 	for i := range steps + 1 {
-		scale := low + float64(i)*h
-		if scale == 0 {
-			scale = h * 1e-6 // the density of one degree of freedom has no value at 0, its limit counts
+		// With few degrees of freedom the critical value is so large that what
+		// counts lies close to 0; cubes put the points there.
+		u := float64(i) / steps
+		scale, slope := low+(high-low)*u, 1.0
+		if low == 0 {
+			scale, slope = high*u*u*u, 3*u*u
 		}
 		simpson := 2.0
 		switch {
@@ -94,8 +95,11 @@ func chiGrid(df float64) (scales, weights []float64) {
 		case i%2 == 1:
 			simpson = 4
 		}
+		if scale == 0 {
+			continue // the slope is 0 there
+		}
 		// The density of sqrt(V/df) is that of V times dV/dscale = 2 df scale.
-		weight := simpson * chi.Prob(df*scale*scale) * scale
+		weight := simpson * slope * scale * chi.Prob(df*scale*scale)
 		scales, weights, total = append(scales, scale), append(weights, weight), total+weight
 	}
 	for i := range weights {
