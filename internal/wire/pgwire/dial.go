@@ -3,6 +3,7 @@ package pgwire
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,7 @@ func login(address wire.Address) (*pgconn.Config, error) {
 	config.TLSConfig = address.ClientTLS()
 	config.RuntimeParams = map[string]string{"application_name": "dbcanary"}
 	config.Fallbacks, config.ConnectTimeout = nil, 0
+	config.MaxProtocolMessageBodyLen = readBuffer // another protocol's bytes can ask for much more
 	config.ValidateConnect, config.AfterConnect = nil, nil
 	config.LookupFunc = func(context.Context, string) ([]string, error) {
 		return []string{address.Host}, nil // our own dialer resolves it
@@ -89,14 +91,39 @@ func handOver(ctx context.Context, session *pgconn.PgConn) (io.ReadWriteCloser, 
 // repeats the address on several lines.
 func plain(err error) error {
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
+	var network net.Error
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &refused):
 		return &wire.ServerError{Code: refused.Code, Message: wire.OneLine(refused.Message)}
+	case errors.As(err, &network): // ctx's errors are such, too
+		return network
+	case errors.As(err, &certificate):
+		return certificate
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return io.ErrUnexpectedEOF
 	}
-	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) {
-		for next := error(connect); next != nil; next = errors.Unwrap(next) {
-			err = next
+	// What is left is pgconn's own view of what the server said.
+	return protocolError("%s", wire.OneLine(innermost(err).Error()))
+}
+
+// innermost gives the last error in a chain; of several, the last.
+func innermost(err error) error {
+	for {
+		var next error
+		switch wrapper := err.(type) {
+		case interface{ Unwrap() error }:
+			next = wrapper.Unwrap()
+		case interface{ Unwrap() []error }:
+			if all := wrapper.Unwrap(); len(all) > 0 {
+				next = all[len(all)-1]
+			}
 		}
+		if next == nil {
+			return err
+		}
+		err = next
 	}
-	return err
 }
