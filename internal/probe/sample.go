@@ -2,6 +2,8 @@ package probe
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"time"
 )
 
@@ -48,8 +50,8 @@ func (h Host) BusyNs(before Host) int64 {
 	return max(0, wall-(h.IdleNs-before.IdleNs)-(h.StealNs-before.StealNs))
 }
 
-// Sampler takes what a slice costs to its two ends. The zero value accounts for
-// this process alone.
+// Sampler takes what a slice costs at its two ends. The zero value accounts for
+// this process alone. It is not safe for concurrent use.
 type Sampler struct {
 	Server int   // process of the measured server; 0 if it is unknown
 	Idle   []int // processes of the other targets' servers, which are up too
@@ -57,50 +59,64 @@ type Sampler struct {
 	// that CPU time of this host is the client's or foreign. Otherwise the server's
 	// CPU time would pass for foreign, and that is unknown.
 	Apart bool
+
+	clocks map[int]int64 // of the processes at the last Begin
 }
 
 // Snapshot is the state at one end of a slice.
 type Snapshot struct {
-	sampler Sampler
-	server  *tree // nil if unknown
-	idle    []*tree
-	self    Usage
-	host    Host
-	notes   []string
-	noSelf  bool
-	noHost  bool
+	server *tree // nil if unknown
+	idle   []*tree
+	self   Usage
+	host   Host
+	notes  []string
+
+	noServer, apart bool // as the sampler was told
+	noSelf, noHost  bool
 }
 
-// Begin takes the snapshot before the measured time. It costs up to some 60 us
-// for each thread of the server, which it spends before it looks at this process.
-func (s Sampler) Begin() Snapshot {
-	snapshot := Snapshot{sampler: s}
-	snapshot.takeServers()
+// Begin takes the snapshot before the measured time. The work of it, up to some
+// 60 us for each thread of the server, comes first, and then all CPU times at once.
+func (s *Sampler) Begin() Snapshot {
+	snapshot := Snapshot{noServer: s.Server == 0, apart: s.Apart}
+	snapshot.takeServers(s, nil)
+	s.clocks = map[int]int64{}
+	for _, tree := range append(snapshot.idle, snapshot.server) {
+		if tree != nil {
+			maps.Copy(s.clocks, tree.clocks)
+		}
+	}
+	now := readClocks(s.clocks)
 	snapshot.takeHost()
+	for _, tree := range append(snapshot.idle, snapshot.server) {
+		if tree != nil {
+			tree.setClocks(now)
+		}
+	}
 	return snapshot
 }
 
-// End takes the snapshot after the measured time, in the opposite order, so that
-// the cost of both is outside of it.
-func (s Sampler) End() Snapshot {
-	snapshot := Snapshot{sampler: s}
+// End takes the snapshot after the measured time, first all CPU times at once, so
+// that the work of both snapshots is outside of it.
+func (s *Sampler) End() Snapshot {
+	snapshot := Snapshot{noServer: s.Server == 0, apart: s.Apart}
 	snapshot.takeHost()
-	snapshot.takeServers()
+	snapshot.takeServers(s, readClocks(s.clocks))
 	return snapshot
 }
 
-func (s *Snapshot) takeServers() {
-	for _, pid := range s.sampler.Idle {
-		tree, err := system{"/"}.tree(pid, false)
+func (s *Snapshot) takeServers(sampler *Sampler, clocks map[int]int64) {
+	for _, pid := range sampler.Idle {
+		tree, err := system{"/"}.tree(pid, false, clocks)
 		if err != nil {
 			s.notes = append(s.notes, fmt.Sprintf("an idle server's CPU time is unknown: %v", err))
 		}
 		s.idle = append(s.idle, tree)
 	}
-	if s.sampler.Server == 0 {
+	if sampler.Server == 0 {
 		return
 	}
-	tree, err := system{"/"}.tree(s.sampler.Server, true)
+	tree, err := system{"/"}.tree(sampler.Server, true, clocks)
 	if err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("the server's usage is unknown: %v", err))
 	}
@@ -159,9 +175,9 @@ func Between(before, after Snapshot) Delta {
 	d.StealNs = max(0, after.host.StealNs-before.host.StealNs)
 	busyNs := after.host.BusyNs(before.host)
 	serverNs := d.ServerCPUNs
-	if before.sampler.Server == 0 {
+	if before.noServer {
 		serverNs = 0
-		if !before.sampler.Apart {
+		if !before.apart {
 			serverNs = unknown
 			d.Notes = addNote(d.Notes, "foreign CPU time is unknown: it can't be told from that of a server whose process is unknown")
 		}
@@ -188,9 +204,25 @@ func (d *Delta) addServers(before, after Snapshot) {
 		return
 	}
 	d.Server = d.treeSince(after.server, before.server)
+	d.scaleServer(before.host.Taken.Sub(before.server.taken), after.host.Taken.Sub(before.host.Taken))
 	d.ServerCPUNs = d.Server.CPUNs
 	if d.Server.VoluntarySwitches != unknown && d.Server.InvoluntarySwitches != unknown {
 		d.ServerContextSwitches = d.Server.VoluntarySwitches + d.Server.InvoluntarySwitches
+	}
+}
+
+// scaleServer takes off what the server did while its threads were read, for so
+// long before the measured time; it was under load then already. CPU time is exact.
+func (d *Delta) scaleServer(early, measured time.Duration) {
+	if early <= 0 || measured <= 0 {
+		return
+	}
+	share := float64(measured) / float64(measured+early)
+	u := &d.Server
+	for _, total := range []*int64{&u.VoluntarySwitches, &u.InvoluntarySwitches, &u.MinorFaults, &u.MajorFaults, &u.ReadBytes, &u.WrittenBytes} {
+		if *total != unknown {
+			*total = int64(math.Round(float64(*total) * share))
+		}
 	}
 }
 

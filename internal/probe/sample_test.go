@@ -46,7 +46,7 @@ func TestTree_Fixture(t *testing.T) {
 	processFiles(files, "100", "101 102 ")
 	processFiles(files, "101", "")
 	processFiles(files, "102", "999 ") // 999 has just ended
-	tree, err := fixture(t, files).tree(100, true)
+	tree, err := fixture(t, files).tree(100, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestTree_UnknownIsNeverZero(t *testing.T) {
 	processFiles(files, "100", "")
 	files["proc/100/task/100/status"] = "Name:\told kernel\n"
 	delete(files, "proc/100/io")
-	tree, err := fixture(t, files).tree(100, true)
+	tree, err := fixture(t, files).tree(100, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestTree_UnknownIsNeverZero(t *testing.T) {
 		t.Errorf("%+v", tree.Usage)
 	}
 	delete(files, "proc/100/task/100/children")
-	if tree, err := fixture(t, files).tree(100, true); err == nil || !strings.Contains(err.Error(), "CONFIG_PROC_CHILDREN") {
+	if tree, err := fixture(t, files).tree(100, true, nil); err == nil || !strings.Contains(err.Error(), "CONFIG_PROC_CHILDREN") {
 		t.Errorf("a tree without known children is %+v, %v", tree, err)
 	}
 }
@@ -98,12 +98,13 @@ func TestHost_Fixture(t *testing.T) {
 // at is a snapshot with the given CPU times in ms.
 func at(sampler Sampler, elapsed time.Duration, server, idle, client, hostIdle, steal int64) Snapshot {
 	const ms = 1e6
+	taken := time.Unix(1000, 0).Add(elapsed)
 	return Snapshot{
-		sampler: sampler,
-		server:  &tree{Usage: Usage{CPUNs: server * ms}},
-		idle:    []*tree{{Usage: Usage{CPUNs: idle * ms}}},
-		self:    Usage{CPUNs: client * ms},
-		host:    Host{Taken: time.Unix(1000, 0).Add(elapsed), CPUs: 4, IdleNs: hostIdle * ms, StealNs: steal * ms},
+		noServer: sampler.Server == 0, apart: sampler.Apart,
+		server: &tree{Usage: Usage{CPUNs: server * ms}, taken: taken},
+		idle:   []*tree{{Usage: Usage{CPUNs: idle * ms}}},
+		self:   Usage{CPUNs: client * ms},
+		host:   Host{Taken: taken, CPUs: 4, IdleNs: hostIdle * ms, StealNs: steal * ms},
 	}
 }
 
@@ -126,7 +127,7 @@ func TestBetween(t *testing.T) {
 		"server unreadable":   {func(_, end *Snapshot) { end.server, end.notes = nil, []string{"x"} }, -1, -1, 20e6, 400e6},
 		"idle unreadable":     {func(begin, _ *Snapshot) { begin.idle[0], begin.notes = nil, []string{"x"} }, 800e6, -1, -1, 400e6},
 		"self unreadable":     {func(_, end *Snapshot) { end.noSelf, end.notes = true, []string{"x"} }, 800e6, -1, 20e6, -1},
-		"unknown server":      {func(b, e *Snapshot) { b.sampler.Server, b.server, e.server = 0, nil, nil }, -1, -1, 20e6, 400e6},
+		"unknown server":      {func(b, e *Snapshot) { b.noServer, b.server, e.server = true, nil, nil }, -1, -1, 20e6, 400e6},
 		"child lost a tick":   {func(b, e *Snapshot) { e.server.CPUNs = b.server.CPUNs - 15e6 }, 0, 1060e6, 20e6, 400e6},
 		"child lost its time": {func(b, e *Snapshot) { e.server.CPUNs = b.server.CPUNs - 50e6 }, -1, -1, 20e6, 400e6},
 	} {
@@ -159,6 +160,18 @@ func TestBetween_ContextSwitchesByThread(t *testing.T) {
 	after.server.VoluntarySwitches, after.server.InvoluntarySwitches = 173, 14
 	d := Between(before, after)
 	if d.Server.VoluntarySwitches != 50+3+20 || d.Server.InvoluntarySwitches != 1+1+2 || d.ServerContextSwitches != 77 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// What was counted while the threads were read before the measured time is taken off.
+func TestBetween_ReadingTakesTime(t *testing.T) {
+	before, after := at(Sampler{Server: 1}, 0, 0, 0, 0, 0, 0), at(Sampler{Server: 1}, 900*time.Millisecond, 500, 0, 0, 0, 0)
+	before.server.taken = before.host.Taken.Add(-100 * time.Millisecond)
+	before.server.switches, after.server.switches = map[int][2]int64{10: {0, 0}}, map[int][2]int64{10: {1000, 100}}
+	after.server.WrittenBytes = 5000
+	d := Between(before, after)
+	if d.Server.VoluntarySwitches != 900 || d.Server.InvoluntarySwitches != 90 || d.ServerContextSwitches != 990 || d.Server.WrittenBytes != 4500 || d.ServerCPUNs != 500e6 {
 		t.Errorf("%+v", d)
 	}
 }

@@ -300,7 +300,7 @@ func BenchmarkProcessTree(b *testing.B) {
 	for name, detail := range map[string]bool{"detail": true, "cpu only": false} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				tree, err := system{"/"}.tree(server.pid, detail)
+				tree, err := system{"/"}.tree(server.pid, detail, nil)
 				if err != nil || tree.Threads < 200 {
 					b.Fatalf("%d threads, %v", tree.Threads, err)
 				}
