@@ -59,7 +59,7 @@ func scanWindows(x []float64, scale int, found []int) []int {
 type windowScan struct {
 	sum      [windowLength + 1]float64 // of the clipped values
 	square   [windowLength + 1]float64
-	sorted   [windowLength]float64
+	values   [windowLength]float64 // scratch
 	found    []int
 	segments []cusum
 }
@@ -98,16 +98,14 @@ func (s *windowScan) split(window []float64) []int {
 
 // load keeps sums of the window's values about its median, outliers clipped.
 func (s *windowScan) load(window []float64) {
-	sorted := s.sorted[:copy(s.sorted[:], window)]
-	slices.Sort(sorted)
-	center := median(sorted)
-	for i, v := range sorted {
-		sorted[i] = math.Abs(v - center)
+	values := s.values[:copy(s.values[:], window)]
+	center := selectMiddle(values)
+	for i, v := range values {
+		values[i] = math.Abs(v - center)
 	}
-	slices.Sort(sorted)
-	limit := clipAt * madToSigma * median(sorted)
+	limit := clipAt * madToSigma * selectMiddle(values)
 	if limit == 0 { // most values are equal
-		limit = sorted[len(sorted)-1]
+		limit = slices.Max(values)
 	}
 	for i, v := range window {
 		v = min(max(v-center, -limit), limit)

@@ -1,13 +1,10 @@
 package changepoint
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // The likelihood ratio against noise that is autocorrelated and has no change.
 const (
-	ratioThreshold = 18.0
+	ratioThreshold = 19.0
 	// ratioPrior is the weight of a normal prior with deviation 1/4 on the
 	// autocorrelation, in units of -2 log likelihood: without it a step in a
 	// short series passes for strong autocorrelation.
@@ -24,14 +21,12 @@ const (
 // step alone would not do: the chosen step has taken a part of it away.
 func (j *judge) againstCorrelation(from, i, to int) (ratio, lag1 float64) {
 	start, end := max(from, i-widePoints), min(to, i+widePoints)
-	left, right := j.sides(from, i, to, widePoints)
-	before, after := median(left), median(right)
+	before, after := j.medians(from, i, to, widePoints)
 	deviations := j.pool[:0]
 	for k := start; k < end; k++ {
 		deviations = append(deviations, math.Abs(j.x[k]-level(k, i, before, after)))
 	}
-	slices.Sort(deviations)
-	limit := ratioClipAt * madToSigma * median(deviations)
+	limit := ratioClipAt * madToSigma * selectMiddle(deviations)
 	if limit == 0 { // most values are equal
 		limit = ratioClipAt * j.noise
 	}

@@ -10,7 +10,7 @@ func (j *judge) locateAll(changes []int) []int {
 	moved := slices.Clone(changes)
 	for k := range moved {
 		from, to := neighbour(moved, k-1, 0), neighbour(moved, k+1, len(j.x))
-		moved[k], _, _ = j.locate(from, moved[k], to)
+		moved[k], _, _ = j.locate(from, moved[k], to, 0)
 	}
 	return moved
 }
@@ -19,10 +19,10 @@ func (j *judge) locateAll(changes []int) []int {
 // sides leaves the smallest sum of absolute deviations, and the interval
 // [low, high] of places that holds 95 % of the weight exp(-sum/b), where b is
 // the mean absolute deviation: the posterior of the place under Laplace noise.
-func (j *judge) locate(from, i, to int) (best, low, high int) {
+// For noise of autocorrelation rho, b is larger by (1+rho)/(1-rho).
+func (j *judge) locate(from, i, to int, rho float64) (best, low, high int) {
 	start, end := max(from, i-j.near), min(to, i+j.near)
-	left, right := j.sides(from, i, to, j.near)
-	before, after := median(left), median(right)
+	before, after := j.medians(from, i, to, j.near)
 	// cost[k] is the sum for a change at start+1+k.
 	cost := j.pool[:0]
 	sum, deviation := 0.0, 0.0
@@ -39,7 +39,7 @@ func (j *judge) locate(from, i, to int) (best, low, high int) {
 		deviation += math.Abs(j.x[k] - level(k, i, before, after))
 	}
 	j.pool = cost
-	b := deviation / float64(end-start)
+	b := deviation / float64(end-start) * correlationFactor(rho)
 	total := 0.0
 	for k, c := range cost {
 		weight := 0.0
@@ -76,7 +76,7 @@ func (j *judge) locate(from, i, to int) (best, low, high int) {
 
 // describe makes the report of a confirmed change at i between its neighbours.
 func (j *judge) describe(p *points, from, i, to int, e evidence) Change {
-	_, low, high := j.locate(from, i, to)
+	_, low, high := j.locate(from, i, to, e.lag1)
 	low, high = min(low, i), max(high, i)
 	left, right := j.sides(from, i, to, j.near)
 	c := Change{
@@ -115,14 +115,20 @@ func shiftInterval(left, right []float64, rho float64) (low, high float64) {
 			differences = append(differences, b-a)
 		}
 	}
-	rho = min(max(rho, 0), 0.95)
-	width := 1.96 * math.Sqrt(n1*n2*(n1+n2+1)/12*(1+rho)/(1-rho))
+	width := 1.96 * math.Sqrt(n1*n2*(n1+n2+1)/12*correlationFactor(rho))
 	k := int(math.Floor(n1*n2/2 - width))
 	if k < 0 {
 		return math.Inf(-1), math.Inf(1)
 	}
 	low = selectNth(differences, k)
 	return low, selectNth(differences, len(differences)-1-k)
+}
+
+// correlationFactor is how much first-order autoregression of coefficient rho
+// raises the variance of a mean of many points.
+func correlationFactor(rho float64) float64 {
+	rho = min(max(rho, 0), 0.95)
+	return (1 + rho) / (1 - rho)
 }
 
 // The rule for suspects: the last one to four points.

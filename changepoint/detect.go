@@ -156,7 +156,7 @@ func detect(p *points, opts Options) []Change {
 	}
 	n := len(p.x)
 	// Most candidates are noise; the near rule alone, lowered, sees that cheaply.
-	found, _ := eliminate(n, candidates(p.x), coarseFloor, j.nearEvidence)
+	found, _ := eliminate(n, candidates(p.x), coarseFloor, j.coarse)
 	found, _ = eliminate(n, j.locateAll(found), 0, j.evidence)
 	found, why := eliminate(n, j.locateAll(found), 0, j.evidence)
 	changes := make([]Change, 0, len(found))

@@ -34,7 +34,7 @@
 // where z is the rank-sum z-score and range is that of the plot (500 points to
 // both sides): the smaller the step in the plot, the surer it must be. The
 // likelihood ratio against autocorrelated noise without a change must be at
-// least 18. docs/CHANGEPOINT.md has the reasons and the measurements. No
+// least 19. docs/CHANGEPOINT.md has the reasons and the measurements. No
 // number in it is a p-value; the thresholds are set by simulation so that at
 // most 1 % of series without a change are flagged.
 package changepoint

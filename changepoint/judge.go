@@ -98,9 +98,16 @@ func (j *judge) sides(from, i, to, size int) (left, right []float64) {
 	return j.left, j.right
 }
 
+// medians gives the medians of up to size points of each side of i.
+func (j *judge) medians(from, i, to, size int) (before, after float64) {
+	j.left = append(j.left[:0], j.x[max(from, i-size):i]...)
+	j.right = append(j.right[:0], j.x[i:min(to, i+size)]...)
+	return selectMiddle(j.left), selectMiddle(j.right)
+}
+
 // nearEvidence looks at the near points only; its margin may still be saved by
-// the wide rule or spoilt by the likelihood ratio.
-func (j *judge) nearEvidence(from, i, to int) evidence {
+// the wide rule or spoilt by the likelihood ratio. Segments shorter than least fail.
+func (j *judge) nearEvidence(from, i, to, least int) evidence {
 	e := evidence{wide: math.NaN(), ratio: math.NaN(), lag1: math.NaN()}
 	if j.weight == nil {
 		left, right := j.sides(from, i, to, j.near)
@@ -113,8 +120,11 @@ func (j *judge) nearEvidence(from, i, to int) evidence {
 		e.step = commonStep(weightedMedian(right)-weightedMedian(left), weightedMean(right)-weightedMean(left))
 		e.leftSize, e.rightSize = len(left), len(right)
 	}
-	if min(i-from, to-i) < minSegment {
-		e.margin = math.Abs(e.rank) - 20 // fails, and before any longer segment does
+	if min(i-from, to-i) < least {
+		// Fails before any longer segment does, the smallest step first; a step
+		// counts by the squares that it explains, but a spike not by its height.
+		n1, n2 := float64(e.leftSize), float64(e.rightSize)
+		e.margin = min(math.Abs(e.step)/j.noise, clipAt)*math.Sqrt(n1*n2/(n1+n2)) - 100
 		return e
 	}
 	if e.step == 0 {
@@ -126,9 +136,14 @@ func (j *judge) nearEvidence(from, i, to int) evidence {
 	return e
 }
 
+// coarse is the evidence for a candidate whose place is not yet exact.
+func (j *judge) coarse(from, i, to int) evidence {
+	return j.nearEvidence(from, i, to, minSegment-2)
+}
+
 // evidence judges a change at i between the changes from and to.
 func (j *judge) evidence(from, i, to int) evidence {
-	e := j.nearEvidence(from, i, to)
+	e := j.nearEvidence(from, i, to, minSegment)
 	if e.step == 0 || min(i-from, to-i) < minSegment {
 		return e
 	}
