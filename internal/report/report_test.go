@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/dbcanary/dbcanary"
@@ -19,7 +21,7 @@ import (
 
 func render(t testing.TB, s *synthetic, format string, options Options) string {
 	t.Helper()
-	return write(t, New(s.run, s.trials), format, options)
+	return write(t, s.report(), format, options)
 }
 
 func write(t testing.TB, r *Report, format string, options Options) string {
@@ -30,6 +32,21 @@ func write(t testing.TB, r *Report, format string, options Options) string {
 	}
 	// A golden file shows what a terminal hides.
 	return strings.NewReplacer("\x1b", "<ESC>", "\r", "<CR>").Replace(b.String())
+}
+
+// TestNew holds that a report prints what verdict says.
+func TestNew(t *testing.T) {
+	for name, make := range runs() {
+		s := make()
+		r := New(s.run, s.trials)
+		want := verdict.Compare(s.run.Plan, s.trials, verdict.Options{})
+		if diff := cmp.Diff(want, r.Comparisons, cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("%s: comparisons (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(verdict.Groups(want), r.Groups, cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("%s: groups (-want +got):\n%s", name, diff)
+		}
+	}
 }
 
 func TestUnknownFormat(t *testing.T) {
@@ -49,7 +66,7 @@ func TestWriteError(t *testing.T) {
 	}
 	defer full.Close()
 	for _, format := range Formats() {
-		if err := New(s.run, s.trials).Write(full, format, Options{}); err == nil {
+		if err := s.report().Write(full, format, Options{}); err == nil {
 			t.Errorf("%s: no error", format)
 		}
 	}
@@ -59,7 +76,7 @@ func TestWriteError(t *testing.T) {
 func TestWidth(t *testing.T) {
 	for name, make := range runs() {
 		s := make()
-		r := New(s.run, s.trials)
+		r := s.report()
 		for width := leastWidth; width < 200; width += 7 {
 			text := write(t, r, "text", Options{Width: width})
 			for line := range strings.SplitSeq(text, "\n") {
@@ -128,13 +145,13 @@ func TestIntervalBesideRatio(t *testing.T) {
 func TestCSV(t *testing.T) {
 	for name, make := range runs() {
 		s := make()
-		text := write(t, New(s.run, s.trials), "csv", Options{})
+		text := write(t, s.report(), "csv", Options{})
 		records, err := csv.NewReader(strings.NewReader(strings.ReplaceAll(text, "<CR>", "\r"))).ReadAll()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if want := 1 + len(New(s.run, s.trials).Comparisons); len(records) != want {
+		if want := 1 + len(s.report().Comparisons); len(records) != want {
 			t.Errorf("%s: %d lines, want %d", name, len(records), want)
 		}
 	}

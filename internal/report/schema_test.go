@@ -136,7 +136,7 @@ func TestSchema(t *testing.T) {
 	for name, make := range runs() {
 		s := make()
 		var b bytes.Buffer
-		if err := New(s.run, s.trials).Write(&b, "json", Options{}); err != nil {
+		if err := s.report().Write(&b, "json", Options{}); err != nil {
 			t.Fatal(err)
 		}
 		var value any
@@ -154,7 +154,7 @@ func TestSchemaRefuses(t *testing.T) {
 	root := readSchema(t)
 	s := runs()["one-target"]()
 	var b bytes.Buffer
-	if err := New(s.run, s.trials).Write(&b, "json", Options{}); err != nil {
+	if err := s.report().Write(&b, "json", Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, change := range []struct{ from, to, want string }{

@@ -25,6 +25,8 @@ func (r *Report) settingBlock(verbose bool) block {
 		}
 	}
 	switch {
+	case len(r.Differences) == 0 && r.settingsKnown() < 2:
+		b.lines = []line{{text: "not known"}}
 	case len(r.Differences) == 0:
 		b.lines = []line{{text: "none"}}
 	case len(shown) > 0 && len(r.Run.Targets) <= mostColumns:
@@ -91,6 +93,17 @@ func (r *Report) settingLine(d SettingDifference) string {
 		text += " only"
 	}
 	return text
+}
+
+// settingsKnown counts the targets whose settings were read back.
+func (r *Report) settingsKnown() int {
+	known := 0
+	for _, target := range r.Run.Targets {
+		if len(target.Settings) > 0 {
+			known++
+		}
+	}
+	return known
 }
 
 // uncomparedSettings says which settings the list can't tell about.

@@ -5,29 +5,31 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/verdict"
 )
 
 // synthetic makes runs whose truth is known: each benchmark of each target has a
-// ratio to the base, and noise of instances and slices is drawn from a seed.
+// ratio to the base. Their comparisons are made here from the truth, so that
+// golden files show the print and not the method behind the verdicts.
 type synthetic struct {
-	run     dbcanary.Run
-	ratios  map[string]float64 // by target + "/" + benchmark; 1 if not named
-	trials  []dbcanary.Trial
-	noCPU   bool
-	voidOne int // every so manieth slice is void
+	run      dbcanary.Run
+	ratios   map[string]float64 // by target + "/" + benchmark; 1 if not named
+	warnings map[string][]string
+	trials   []dbcanary.Trial
+	noCPU    bool
+	voidOne  int // every so manieth slice is void
 }
 
 var started = time.Date(2026, 11, 30, 22, 0, 0, 0, time.UTC)
 
 func newSynthetic(targets []string, benchmarks []dbcanary.PlannedBenchmark) *synthetic {
-	s := &synthetic{ratios: map[string]float64{}}
+	s := &synthetic{ratios: map[string]float64{}, warnings: map[string][]string{}}
 	s.run = dbcanary.Run{
 		ID: 7, UID: "abcdefgh", State: dbcanary.RunDone, Started: started, Ended: started.Add(10 * time.Minute), Program: "v0.1.0",
 		Plan: dbcanary.Plan{
@@ -60,27 +62,18 @@ func newSynthetic(targets []string, benchmarks []dbcanary.PlannedBenchmark) *syn
 	return s
 }
 
-// measure draws the trials of so many instances.
+// measure makes the trials of so many instances.
 func (s *synthetic) measure(instances int) {
-	random := rand.New(rand.NewPCG(1, 2))
 	count := 0
 	for instance := range instances {
 		for _, benchmark := range s.run.Plan.Benchmarks {
-			shift := map[string]float64{}
-			for _, target := range s.run.Plan.Targets {
-				shift[target] = 0.004 * random.NormFloat64()
-			}
 			for block := range s.run.Plan.Blocks {
 				for position, target := range s.run.Plan.Targets {
-					ratio, ok := s.ratios[target+"/"+benchmark.Label]
-					if !ok {
-						ratio = 1
-					}
-					qps := 20_000 * ratio * math.Exp(shift[target]+0.002*random.NormFloat64())
+					qps := 20_000 * s.ratio(target, benchmark.Label)
 					trial := dbcanary.Trial{
 						Benchmark: benchmark.Label, Target: target, Instance: instance, Block: block, Position: position,
 						Started: started, ElapsedNs: 5e8, Operations: int64(qps / 2), Events: int64(qps / 2),
-						ServerCPUNs: int64(4e8 / ratio), ClientCPUNs: 1e8,
+						ServerCPUNs: 4e8, ClientCPUNs: 1e8,
 					}
 					if s.noCPU {
 						trial.ServerCPUNs, trial.ClientCPUNs = -1, -1
@@ -93,6 +86,59 @@ func (s *synthetic) measure(instances int) {
 			}
 		}
 	}
+}
+
+func (s *synthetic) ratio(target, benchmark string) float64 {
+	if ratio, ok := s.ratios[target+"/"+benchmark]; ok {
+		return ratio
+	}
+	return 1
+}
+
+// report is the report of the run with the true comparisons.
+func (s *synthetic) report() *Report {
+	r := New(s.run, s.trials)
+	for i := range r.Comparisons {
+		r.Comparisons[i] = s.truth(r.Comparisons[i])
+	}
+	r.Groups = verdict.Groups(r.Comparisons)
+	return r
+}
+
+func (s *synthetic) truth(measured dbcanary.Comparison) dbcanary.Comparison {
+	nan, inf := math.NaN(), math.Inf(1)
+	none := dbcanary.Estimate{Ratio: nan, Low: nan, High: nan}
+	c := dbcanary.Comparison{
+		Benchmark: measured.Benchmark, Group: measured.Group, Target: measured.Target, Base: measured.Base,
+		QPSRatio: none, CPURatio: none, QPS: nan, BaseQPS: nan, CPUUs: nan, BaseCPU: nan, MinDetectable: nan,
+		Level: 0.95, MinEffect: s.run.Plan.MinEffect, Verdict: dbcanary.Inconclusive, Reason: "nothing was measured",
+		Instances: measured.Instances, Blocks: measured.Blocks, VoidSlices: measured.VoidSlices,
+		Warnings: s.warnings[measured.Target+"/"+measured.Benchmark],
+	}
+	if c.Instances == 0 {
+		return c
+	}
+	ratio := s.ratio(c.Target, c.Benchmark)
+	c.QPSRatio = dbcanary.Estimate{Ratio: ratio, Low: ratio * 0.992, High: ratio * 1.01}
+	c.QPS, c.BaseQPS, c.MinDetectable = 20_000*ratio, 20_000, 0.0215
+	if !s.noCPU {
+		c.CPURatio = dbcanary.Estimate{Ratio: 1 / ratio, Low: 0.99 / ratio, High: 1.01 / ratio}
+		c.CPUUs, c.BaseCPU = 40/ratio, 40
+	}
+	switch {
+	case c.Instances == 1:
+		c.QPSRatio.Low, c.QPSRatio.High, c.MinDetectable = 0, inf, nan
+		c.Reason = "one instance, so this is provisional"
+	case ratio <= 0.97:
+		c.Verdict, c.Reason = dbcanary.Slower, "beyond the 2 % that matters"
+	case ratio >= 1.03:
+		c.Verdict, c.Reason = dbcanary.Faster, "beyond the 2 % that matters"
+	case ratio >= 0.99 && ratio <= 1.01:
+		c.Verdict, c.Reason = dbcanary.Same, "within the 2 % that matters"
+	default:
+		c.Reason = "could be the same or not; about 4 more instances would settle it"
+	}
+	return c
 }
 
 func quick() []dbcanary.PlannedBenchmark {
@@ -112,9 +158,11 @@ func runs() map[string]func() *synthetic {
 		"one-target": func() *synthetic {
 			s := newSynthetic([]string{"mariadb@10.5", "mariadb@11.8+noahi"}, quick())
 			s.ratios["mariadb@11.8+noahi/update-index"] = 0.85
-			s.ratios["mariadb@11.8+noahi/insert"] = 0.95
 			s.ratios["mariadb@11.8+noahi/scan"] = 1.31
 			s.ratios["mariadb@11.8+noahi/point-query"] = 0.98
+			s.ratios["mariadb@11.8+noahi/insert"] = 0.95
+			s.warnings["mariadb@11.8+noahi/insert"] = []string{"only 4 instances", "throughput of mariadb@10.5 falls by 7 %"}
+			s.warnings["mariadb@11.8+noahi/scan"] = []string{"only 4 instances"}
 			chooseSettings(s)
 			s.measure(10)
 			return s
@@ -160,6 +208,7 @@ func runs() map[string]func() *synthetic {
 		"no-trials": func() *synthetic {
 			s := newSynthetic([]string{"mysql@8.0", "mysql@9.7"}, quick()[:2])
 			s.run.State, s.run.Ended = dbcanary.RunRunning, time.Time{}
+			s.run.Targets[0].Settings, s.run.Targets[1].Settings = nil, nil
 			return s
 		},
 		"no-plan": func() *synthetic { return &synthetic{} },
