@@ -211,16 +211,22 @@ func writeMarker(dir string, entry Entry) error {
 // is ours. The marker goes first and the note that it is unfinished last, so
 // that a folder half removed is neither a build nor somebody else's.
 func removeOurs(dir string) error {
-	folder, err := os.ReadDir(dir)
+	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	}
+	var folder []fs.DirEntry
+	if info.IsDir() {
+		if folder, err = os.ReadDir(dir); err != nil {
+			return err
+		}
+	}
 	ours := slices.ContainsFunc(folder, func(entry fs.DirEntry) bool {
 		return entry.Name() == markerFile || entry.Name() == unfinishedFile
 	})
-	if !ours && len(folder) > 0 {
+	if !ours && (len(folder) > 0 || !info.IsDir()) {
 		return &dbcanary.Error{
 			Code: dbcanary.CodeUsage, Err: fmt.Errorf("%s has no marker of dbcanary, so it is left alone", dir),
 			Hint: "move it away yourself if it is of no use",

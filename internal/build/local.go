@@ -137,7 +137,9 @@ var programDirs = []string{"sbin", "bin", "libexec"}
 func holdsServer(family dbcanary.Family, dir string) bool {
 	for _, programs := range programDirs {
 		for _, name := range serverNames[family] {
-			if info, err := os.Stat(filepath.Join(dir, programs, name)); err == nil && info.Mode().IsRegular() {
+			// A link that leads out of the folder is a server that lies elsewhere.
+			real, err := filepath.EvalSymlinks(filepath.Join(dir, programs, name))
+			if err == nil && strings.HasPrefix(real, dir+"/") {
 				return true
 			}
 		}
@@ -171,9 +173,7 @@ func InstalledDirs(path string) []string {
 	} {
 		matches, _ := filepath.Glob(pattern) // the patterns are well formed
 		for _, match := range matches {
-			if !strings.HasSuffix(match, ".tar.gz") {
-				add(match)
-			}
+			add(match)
 		}
 	}
 	return dirs
