@@ -35,7 +35,7 @@ type server struct {
 // connect waits until the server answers and makes the handles to it.
 func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (*server, error) {
 	socket := l.instance.Sockets + "/s"
-	admin, err := open(wire.Address{Socket: socket, User: adminUser, Password: l.admin, Database: database})
+	admin, err := open(wire.Address{Socket: socket, User: adminUser, Password: l.admin})
 	if err != nil {
 		return nil, err
 	}
