@@ -295,6 +295,35 @@ func TestSettingDifferences(t *testing.T) {
 	}
 }
 
+func TestSettingOrder(t *testing.T) {
+	setting := func(name, value string) dbcanary.Setting { return dbcanary.Setting{Name: name, Value: value} }
+	targets := []dbcanary.Target{
+		{
+			Build: dbcanary.Build{Family: dbcanary.MariaDB},
+			Settings: []dbcanary.Setting{
+				setting("zeta", "1"), setting("alpha", "1"), setting("innodb_io_capacity", "1"), setting("old", "1"),
+				setting("port", "1"), setting("datadir", "/a"), setting("gtid_mode", "ON"),
+			},
+		},
+		{
+			Build:  dbcanary.Build{Family: dbcanary.MySQL},
+			Config: dbcanary.Config{Settings: []dbcanary.Setting{setting("loose-zeta", "2")}},
+			Settings: []dbcanary.Setting{
+				setting("zeta", "2"), setting("alpha", "2"), setting("innodb_io_capacity", "2"), setting("port", "2"),
+				setting("datadir", "/b"), setting("gtid_mode", "OFF"),
+			},
+		},
+		{Build: dbcanary.Build{Family: dbcanary.Postgres}, Settings: []dbcanary.Setting{setting("alpha", "3")}},
+	}
+	var names []string
+	for _, d := range settingDifferences(targets) {
+		names = append(names, d.Name)
+	}
+	if got, want := strings.Join(names, " "), "zeta innodb_io_capacity alpha gtid_mode old"; got != want {
+		t.Errorf("order %s, want %s", got, want)
+	}
+}
+
 func TestWithoutEffect(t *testing.T) {
 	target := func(family dbcanary.Family, asked, effective string) dbcanary.Target {
 		one := dbcanary.Target{Build: dbcanary.Build{Family: family}}

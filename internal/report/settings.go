@@ -27,7 +27,8 @@ type SettingDifference struct {
 }
 
 // settingDifferences lists what differs: chosen settings first, then those with
-// different values, then those that only some have; by name within.
+// different values, those that are known for their weight before the others,
+// then those that only some have; by name within.
 func settingDifferences(targets []dbcanary.Target) []SettingDifference {
 	kin := map[string][]int{}
 	for i, target := range targets {
@@ -108,14 +109,34 @@ func alikeOnAll(targets []dbcanary.Target, family dbcanary.Family, name string) 
 	return setting, asking > 0 && silent > 0
 }
 
+// weightySettings are those that most often decide how fast a server is.
+var weightySettings = []string{
+	"binlog_format", "character_set_server", "collation_server", "innodb_*", "log_bin", "optimizer_switch", "performance_schema",
+	"query_cache_*", "sync_binlog", "table_open_cache*", "thread_cache_size", "thread_handling", "transaction_isolation", "tx_isolation",
+	"version_malloc_library",
+	"autovacuum*", "checkpoint_*", "effective_*", "fsync", "full_page_writes", "huge_pages", "io_*", "jit*", "max_parallel_*",
+	"max_wal_size", "random_page_cost", "shared_buffers", "synchronous_commit", "wal_*", "work_mem",
+	"cache_size", "journal_mode", "mmap_size", "page_size", "synchronous",
+}
+
 func (d SettingDifference) rank() int {
 	switch {
 	case d.Chosen:
 		return 0
-	case !d.Partial:
+	case d.Partial:
+		return 3
+	case matches(d.Name, weightySettings):
 		return 1
 	}
 	return 2
+}
+
+// matches tells whether a name fits one of the patterns of path.Match.
+func matches(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		matched, err := path.Match(pattern, name)
+		return err == nil && matched
+	})
 }
 
 // settingsDialect names the families whose settings share names.
@@ -175,10 +196,8 @@ var instanceSettings = []string{
 // ofInstance tells whether a setting is about where a server lives and not about
 // how it works: by its name, or because all its values are paths.
 func ofInstance(name string, values []*string) bool {
-	for _, pattern := range instanceSettings {
-		if matched, err := path.Match(pattern, name); err == nil && matched {
-			return true
-		}
+	if matches(name, instanceSettings) {
+		return true
 	}
 	paths := 0
 	for _, value := range values {
