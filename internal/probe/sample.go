@@ -86,8 +86,8 @@ func (s *Sampler) Begin() Snapshot {
 			maps.Copy(s.clocks, tree.clocks)
 		}
 	}
-	now := readClocks(s.clocks)
 	snapshot.takeHost()
+	now := readClocks(s.clocks)
 	for _, tree := range append(snapshot.idle, snapshot.server) {
 		if tree != nil {
 			tree.setClocks(now)
@@ -100,8 +100,9 @@ func (s *Sampler) Begin() Snapshot {
 // that the work of both snapshots is outside of it.
 func (s *Sampler) End() Snapshot {
 	snapshot := Snapshot{noServer: s.Server == 0, apart: s.Apart}
+	clocks := readClocks(s.clocks)
 	snapshot.takeHost()
-	snapshot.takeServers(s, readClocks(s.clocks))
+	snapshot.takeServers(s, clocks)
 	return snapshot
 }
 
