@@ -160,7 +160,8 @@ func combine(centers [][]float64, level float64) []metric {
 		m.interval = stat.TIntervalKnown(stat.Mean(values), moderated.Variance[i], len(values), df, level)
 		m.p, m.se = math.NaN(), math.NaN()
 		if df > 0 {
-			guarded := stat.TIntervalKnown(m.interval.Estimate, moderated.Guarded[i], len(values), df, level)
+			guarded := m.interval
+			guarded.SE = math.Sqrt(moderated.Guarded[i] / float64(len(values)))
 			m.se, m.p = guarded.SE, stat.TTest(guarded).P
 		}
 	}

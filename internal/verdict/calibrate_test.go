@@ -1,0 +1,209 @@
+package verdict
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dbcanary/dbcanary"
+)
+
+// The tables of docs/STATISTICS.md come from
+//
+//	go test ./internal/verdict -run TestCalibrate -v -simulations 1500
+var simulations = flag.Int("simulations", 100, "simulated runs of each cell of TestCalibrate")
+
+// rates is what a cell of the grid came to.
+type rates struct {
+	falseRuns float64 // share of runs without any change that have a faster or slower
+	covered   float64 // share of 95 % intervals that hold the truth
+	same      float64 // share of unchanged benchmarks called same
+	slower    map[float64]float64
+}
+
+// simulate runs d without an effect, and then with each slowdown on every fourth
+// benchmark, the others unchanged.
+func simulate(n noise, d design, runs int, slowdowns []float64, random *rand.Rand) rates {
+	r := rates{slower: map[float64]float64{}}
+	total := float64(runs * d.benchmarks)
+	d.effect = all(0)
+	for range runs {
+		metrics, verdicts := judged(n.centers(d, random), DefaultLevel)
+		wrong := false
+		for i, m := range metrics {
+			if m.interval.Contains(0) {
+				r.covered += 1 / total
+			}
+			switch verdicts[i] {
+			case dbcanary.Same:
+				r.same += 1 / total
+			case dbcanary.Faster, dbcanary.Slower:
+				wrong = true
+			}
+		}
+		if wrong {
+			r.falseRuns += 1 / float64(runs)
+		}
+	}
+	for k, slowdown := range slowdowns {
+		// The place of the slow benchmarks shifts, so that each kind has its turn.
+		found, tries := 0.0, 0.0
+		for run := range max(1, runs/10) {
+			d.effect = func(b int) float64 {
+				if (b+run+b/4)%4 == k%4 {
+					return math.Log1p(-slowdown)
+				}
+				return 0
+			}
+			_, verdicts := judged(n.centers(d, random), DefaultLevel)
+			for b, v := range verdicts {
+				if d.effect(b) != 0 {
+					tries++
+					if v == dbcanary.Slower {
+						found++
+					}
+				}
+			}
+		}
+		r.slower[slowdown] = found / tries
+	}
+	return r
+}
+
+// TestCalibrate holds the method to its promises on every machine of the grid:
+// at most 5 % of suites of 32 unchanged benchmarks with any false verdict, and
+// 95 % intervals that cover 93-97 %. With more simulations it prints the tables.
+func TestCalibrate(t *testing.T) {
+	slowdowns := []float64{0.03, 0.05, 0.10}
+	random := rand.New(rand.NewPCG(1, 1))
+	runs, meanFalse := *simulations, map[int]float64{}
+	t.Log("\n| machine | instances x blocks | suites with a false verdict | coverage | same | 3 % found | 5 % found | 10 % found |\n|---|---|---|---|---|---|---|---|")
+	for _, m := range machines() {
+		for _, instances := range []int{3, 5, 10} {
+			d := design{benchmarks: 32, instances: instances, blocks: 3}
+			r := simulate(m.noise, d, runs, slowdowns, random)
+			row := fmt.Sprintf("%s, %d x %d", m.name, d.instances, d.blocks)
+			t.Logf("| %s | %d x %d | %.1f %% | %.1f %% | %.0f %% | %.0f %% | %.0f %% | %.0f %% |", m.name, d.instances, d.blocks,
+				100*r.falseRuns, 100*r.covered, 100*r.same, 100*r.slower[0.03], 100*r.slower[0.05], 100*r.slower[0.10])
+			meanFalse[instances] += r.falseRuns / float64(len(machines()))
+			// Three standard errors of the simulation are allowed for.
+			if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(runs)); r.falseRuns > limit {
+				t.Errorf("%s: %.3f of suites have a false verdict", row, r.falseRuns)
+			}
+			// Benchmarks that share their start are covered or missed together.
+			slack := 3 * math.Sqrt(0.05*0.95/float64(runs)) * math.Sqrt(max(m.shared, 1/float64(d.benchmarks)))
+			high := 0.97
+			if m.bursts > 0 || instances < 5 {
+				high = 0.985 // safe side: few instances borrow little; bursts are no normal noise
+			}
+			if r.covered < 0.93-slack || r.covered > high+slack {
+				t.Errorf("%s: coverage %.3f", row, r.covered)
+			}
+		}
+	}
+	for instances, share := range meanFalse {
+		if share > 0.05 {
+			t.Errorf("%d instances: over all machines %.3f of suites have a false verdict", instances, share)
+		}
+	}
+	power := simulate(machines()[0].noise, design{benchmarks: 32, instances: 10, blocks: 3}, max(runs, 300), slowdowns, random)
+	if power.slower[0.03] < 0.7 || power.slower[0.05] < 0.98 {
+		t.Errorf("10 instances find %.2f of slowdowns by 3 %% and %.2f by 5 %%", power.slower[0.03], power.slower[0.05])
+	}
+}
+
+// TestSuiteSizes holds small suites to the same promises.
+func TestSuiteSizes(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 2))
+	runs := *simulations
+	t.Log("\n| benchmarks | instances | machine | runs with a false verdict | coverage | 5 % found | 10 % found |\n|---|---|---|---|---|---|---|")
+	for _, benchmarks := range []int{1, 3, 10} {
+		for _, instances := range []int{3, 5, 10} {
+			for _, m := range []machine{machines()[0], machines()[3], machines()[5]} {
+				d := design{benchmarks: benchmarks, instances: instances, blocks: 3}
+				if benchmarks == 1 && m.name != machines()[0].name {
+					continue // nothing to share or to mix
+				}
+				r := simulate(m.noise, d, runs, []float64{0.05, 0.10}, random)
+				t.Logf("| %d | %d | %s | %.1f %% | %.1f %% | %.0f %% | %.0f %% |", benchmarks, instances, m.name,
+					100*r.falseRuns, 100*r.covered, 100*r.slower[0.05], 100*r.slower[0.10])
+				if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(runs)); r.falseRuns > limit {
+					t.Errorf("%d benchmarks, %d instances, %s: %.3f have a false verdict", benchmarks, instances, m.name, r.falseRuns)
+				}
+			}
+		}
+	}
+}
+
+// TestLooksKeepTheLevel simulates a run that stops measuring a benchmark once it
+// has a verdict: still at most 5 % of suites may hold a false one.
+func TestLooksKeepTheLevel(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	runs := *simulations
+	looks := Looks(12)
+	level := Options{Looks: len(looks)}.verdictLevel()
+	t.Logf("\nlooks after %v instances\n\n| machine | suites with a false verdict | coverage at the end | decided | instances a benchmark | 5 %% found |\n|---|---|---|---|---|---|", looks)
+	for _, m := range machines() {
+		falseRuns, covered, decided, spent, found := 0.0, 0.0, 0.0, 0.0, 0.0
+		for run := range runs {
+			d := design{benchmarks: 32, instances: 12, blocks: 3, effect: all(0)}
+			slow := run%2 == 1 // half of the runs are for power
+			if slow {
+				d.effect = all(math.Log(0.95))
+			}
+			wrong, slower, inside, settled, used := sequential(m.centers(d, random), looks, level, d.effect(0))
+			if slow {
+				found += slower / float64(runs/2)
+				continue
+			}
+			half := float64(runs - runs/2)
+			covered, decided, spent = covered+inside/half, decided+settled/half, spent+used/half
+			if wrong {
+				falseRuns += 1 / half
+			}
+		}
+		t.Logf("| %s | %.1f %% | %.1f %% | %.0f %% | %.1f | %.0f %% |", m.name, 100*falseRuns, 100*covered, 100*decided, spent, 100*found)
+		if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(runs/2)); falseRuns > limit {
+			t.Errorf("%s: %.3f of suites have a false verdict", m.name, falseRuns)
+		}
+	}
+}
+
+// sequential judges a suite at each look and measures on only what is in doubt.
+// It gives whether an effect was claimed that is not there at any look, and the
+// shares of benchmarks called slower, covered at the end, decided, and the
+// instances used for each.
+func sequential(full [][]float64, looks []int, level, truth float64) (wrong bool, slower, inside, settled, used float64) {
+	k := float64(len(full))
+	seen := make([][]float64, len(full))
+	for i := range seen {
+		seen[i] = full[i][:looks[0]]
+	}
+	for l := range looks {
+		metrics, verdicts := judged(seen, level)
+		slower, inside, settled = 0, 0, 0
+		for i, m := range metrics {
+			switch verdicts[i] {
+			case dbcanary.Faster:
+				wrong = true
+			case dbcanary.Slower:
+				wrong = wrong || truth == 0
+				slower += 1 / k
+			}
+			if m.interval.Contains(truth) {
+				inside += 1 / k
+			}
+			if verdicts[i] != dbcanary.Inconclusive {
+				settled += 1 / k
+			} else if l+1 < len(looks) {
+				seen[i] = full[i][:looks[l+1]]
+			}
+		}
+	}
+	for i := range seen {
+		used += float64(len(seen[i])) / k
+	}
+	return wrong, slower, inside, settled, used
+}
