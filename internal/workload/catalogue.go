@@ -244,13 +244,15 @@ func updateNonIndex() Step {
 	return Step{SQL: "UPDATE {table} SET c=? WHERE id=?", Args: []Arg{TextC, Key}, Answer: OneChanged}
 }
 
-// writeSteps are the writes of a transaction. Two that replace the same row can
-// meet, and on PostgreSQL the later one then finds no row to delete and one with
-// the same id when it inserts.
+// writeSteps are the writes of a transaction. Two can meet at a row that one of
+// them replaces, and on PostgreSQL the later one then finds no row to update or
+// delete, and one with the same id when it inserts.
 func writeSteps() []Step {
+	index, nonIndex := updateIndex(), updateNonIndex()
+	index.Answer, nonIndex.Answer = AtMostOne, AtMostOne
 	return []Step{
-		updateIndex(),
-		updateNonIndex(),
+		index,
+		nonIndex,
 		{SQL: "DELETE FROM {table} WHERE id=?", Args: []Arg{Key}, Answer: AtMostOne},
 		{
 			SQL:  "INSERT INTO {table} (id, k, c, pad) VALUES (?, ?, ?, ?)",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dbcanary/dbcanary"
@@ -97,8 +98,7 @@ func settleInnoDB(ctx context.Context, admin *sql.DB) error {
 		return err
 	}
 	for _, table := range tables {
-		// The statement answers with rows that say what went wrong.
-		if _, err := texts(ctx, admin, "ANALYZE TABLE "+table); err != nil {
+		if err := analyzeInnoDB(ctx, admin, table); err != nil {
 			return fmt.Errorf("ANALYZE TABLE %s: %w", table, err)
 		}
 	}
@@ -107,6 +107,26 @@ func settleInnoDB(ctx context.Context, admin *sql.DB) error {
 		err = waitInnoDB(ctx, admin)
 	}
 	return errors.Join(err, restore())
+}
+
+// analyzeInnoDB renews the statistics of a table. The statement reports a failure
+// in a row of its answer.
+func analyzeInnoDB(ctx context.Context, admin *sql.DB, table string) error {
+	rows, err := admin.QueryContext(ctx, "ANALYZE TABLE "+table)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, operation, kind, text string
+		if err := rows.Scan(&name, &operation, &kind, &text); err != nil {
+			return err
+		}
+		if strings.EqualFold(kind, "error") {
+			return errors.New(text)
+		}
+	}
+	return rows.Err()
 }
 
 // flushEagerly makes InnoDB write dirty pages out at once. restore puts the
