@@ -44,6 +44,7 @@ func (a *aptRoot) prepare(sources []source) error {
 #clear APT::Default-Release;
 #clear Acquire::Languages;
 APT::Architectures { %[2]q; };
+APT::Update::Error-Mode "any";
 APT::Install-Recommends "false";
 APT::Install-Suggests "false";
 Acquire::Languages { "none"; };
@@ -68,7 +69,8 @@ Dir::Etc::preferencesparts "/dev/null";
 		if old, err := os.ReadFile(a.path(name)); err == nil && string(old) == text {
 			continue
 		}
-		if err := os.WriteFile(a.path(name), []byte(text), 0o644); err != nil {
+		// The address of a mirror may hold a password; only we read these.
+		if err := os.WriteFile(a.path(name), []byte(text), 0o600); err != nil {
 			return err
 		}
 		_ = os.Remove(a.path("updated")) // lists of other sources are no use
@@ -92,10 +94,16 @@ func (a *aptRoot) update(ctx context.Context, now time.Time) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	if err != nil {
-		if lists, _ := filepath.Glob(a.path("lists", "*_dists_"+a.suite+"_main_*Packages*")); len(lists) == 0 {
-			return err
-		}
+	lists, globErr := filepath.Glob(a.path("lists", "*_dists_"+a.suite+"_main_*Packages*"))
+	switch {
+	case globErr != nil:
+		return globErr
+	case len(lists) == 0 && err == nil:
+		// An older apt takes a mirror that can't be reached for a warning.
+		return dbcanary.Errorf(dbcanary.CodeUnavailable, "apt-get brought none; is the mirror reachable?")
+	case len(lists) == 0:
+		return err
+	case err != nil:
 		a.tools.notes.printf("the package lists of Debian %s may be old or incomplete: %s", a.suite, err)
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -63,6 +64,9 @@ func (d *debian) find(ctx context.Context, family dbcanary.Family, progress Prog
 		all = append(all, candidates...)
 	}
 	newestFirst(all)
+	if !slices.Contains(failures, nil) {
+		return nil, failures[0] // the mirror is the same for all
+	}
 	return all, errors.Join(failures...)
 }
 

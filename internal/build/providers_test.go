@@ -64,6 +64,9 @@ func aptAnswers(t *testing.T, sources string, madison map[string]string) *script
 		switch {
 		case !ok:
 			return "", errors.New("the repository does not have a Release file")
+		case strings.HasSuffix(line, " update"):
+			lists := filepath.Join(filepath.Dir(command.Args[2]), "lists", "m_dists_"+suite+"_main_binary-amd64_Packages")
+			return "", os.WriteFile(lists, nil, 0o600)
 		case strings.Contains(line, " pkgnames "):
 			name, _, _ := strings.Cut(table, " ")
 			return name + "\nmariadb-server-core-dbgsym\n", nil
@@ -117,6 +120,23 @@ func TestDebian_Find(t *testing.T) {
 	}
 	if updates != 1 {
 		t.Errorf("%d updates in the second find, want that of the missing suite alone", updates)
+	}
+}
+
+// Older apts end well although nothing could be read.
+func TestDebian_UpdateThatBringsNothing(t *testing.T) {
+	runner := aptAnswers(t, "deb http://mirror.example/debian bookworm main\n", nil)
+	answer := runner.answer
+	runner.answer = func(line string, command Command) (string, error) {
+		if strings.HasPrefix(line, "apt-get") {
+			return "", nil
+		}
+		return answer(line, command)
+	}
+	d := &debian{tools: runner.tools(), dir: t.TempDir()}
+	_, err := d.find(t.Context(), dbcanary.MySQL, nil)
+	if dbcanary.ErrorCode(err) != dbcanary.CodeUnavailable || !strings.Contains(err.Error(), "is the mirror reachable?") {
+		t.Errorf("error %v, want one about the mirror", err)
 	}
 }
 

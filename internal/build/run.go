@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -120,11 +121,14 @@ func (t toolbox) run(ctx context.Context, command Command) error {
 	case errors.Is(err, exec.ErrNotFound):
 		return dbcanary.Errorf(dbcanary.CodeUnavailable, "%s is not installed on this machine", command.Args[0])
 	}
-	if line := complaint(complaints.String()); line != "" {
+	if line := logins.ReplaceAllString(complaint(complaints.String()), "://"); line != "" {
 		return dbcanary.Errorf(dbcanary.CodeUnavailable, "%s: %s", command.Args[0], line)
 	}
 	return dbcanary.Errorf(dbcanary.CodeUnavailable, "%s: %w", command.Args[0], err)
 }
+
+// logins are user and password in a mirror's address, which no message may show.
+var logins = regexp.MustCompile(`://[^/\s]*@`)
 
 // complaint picks the line that tells most: the first error of apt or npm, else the last line.
 func complaint(text string) string {

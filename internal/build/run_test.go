@@ -75,6 +75,7 @@ func TestToolbox_Errors(t *testing.T) {
 		{[]string{"dbcanary-no-such-program"}, "dbcanary-no-such-program is not installed on this machine"},
 		{[]string{"sh", "-c", "echo 'W: odd' >&2; echo 'E: no such package' >&2; echo more >&2; exit 100"}, "sh: no such package"},
 		{[]string{"sh", "-c", "printf 'npm error code E404\\nnpm error 404 No match\\n' >&2; exit 1"}, "sh: 404 No match"},
+		{[]string{"sh", "-c", "echo 'E: Failed to fetch http://me:pass@word@mirror/x' >&2; exit 100"}, "sh: Failed to fetch http://mirror/x"},
 		{[]string{"sh", "-c", "exit 3"}, "sh: exit status 3"},
 	} {
 		_, err := tools.output(t.Context(), "", test.args...)
