@@ -5,7 +5,7 @@ type Verdict string
 
 // The verdicts.
 const (
-	Faster       Verdict = "faster"       // the interval lies above 1 and the estimate passes the smallest change that matters
+	Faster       Verdict = "faster"       // above 1 beyond what chance shows in the whole run, and the estimate passes the smallest change that matters
 	Slower       Verdict = "slower"       // the same below 1
 	Same         Verdict = "same"         // the interval lies within 1 +/- the smallest change that matters
 	Inconclusive Verdict = "inconclusive" // anything else
@@ -27,12 +27,15 @@ type Comparison struct {
 	Target    string
 	Base      string
 
-	QPSRatio  Estimate // target QPS / base QPS: above 1 is faster
-	CPURatio  Estimate // target server CPU per statement / base: above 1 costs more
-	Level     float64  // of the intervals: 0.95
-	Verdict   Verdict
-	Reason    string // why the verdict, for inconclusive also what would settle it
-	MinEffect float64
+	QPSRatio Estimate // target QPS / base QPS: above 1 is faster
+	CPURatio Estimate // target server CPU per statement / base: above 1 costs more
+	Level    float64  // of the intervals: 0.95
+	Verdict  Verdict
+	// CPUVerdict is the second witness: slower if the target spends more server CPU
+	// per statement, faster if less, "" if CPU is unknown.
+	CPUVerdict Verdict
+	Reason     string // why the verdict, for inconclusive also what would settle it
+	MinEffect  float64
 
 	QPS     float64 // median over instances of the target's rate
 	BaseQPS float64

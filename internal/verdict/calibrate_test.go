@@ -13,7 +13,7 @@ import (
 // The tables of docs/STATISTICS.md come from
 //
 //	go test ./internal/verdict -run TestCalibrate -v -simulations 1500
-var simulations = flag.Int("simulations", 100, "simulated runs of each cell of TestCalibrate")
+var simulations = flag.Int("simulations", 60, "simulated runs of each cell of TestCalibrate")
 
 // rates is what a cell of the grid came to.
 type rates struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // mostInstances is where advice to measure more ends: nobody starts a server so often.
-const mostInstances = 200
+const mostInstances = 100
 
 // reason says in a reader's words why the verdict is what it is.
 func (s *subject) reason(design stat.Design, verdictLevel float64) string {

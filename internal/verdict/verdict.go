@@ -195,6 +195,16 @@ func (m metric) judge(minEffect, verdictLevel float64) dbcanary.Verdict {
 	return dbcanary.Inconclusive
 }
 
+func opposite(v dbcanary.Verdict) dbcanary.Verdict {
+	switch v {
+	case dbcanary.Faster:
+		return dbcanary.Slower
+	case dbcanary.Slower:
+		return dbcanary.Faster
+	}
+	return v
+}
+
 // within tells whether the interval at the level lies within the margins, which
 // is two one-sided tests at half the error each.
 func (m metric) within(low, high, level float64) bool {
@@ -221,10 +231,13 @@ func (s *subject) conclude(verdictLevel float64, family int) {
 	s.CPUUs, s.BaseCPU = s.pairs.medians(func(b block) (float64, float64) { return b.targetCPU, b.baseCPU })
 	s.Instances, s.Blocks, s.VoidSlices = s.qps.interval.N, s.pairs.blocks(), s.pairs.void
 	s.Verdict = s.qps.judge(s.MinEffect, verdictLevel)
+	if !math.IsNaN(s.cpu.interval.Estimate) {
+		s.CPUVerdict = opposite(s.cpu.judge(s.MinEffect, verdictLevel)) // more CPU is worse
+	}
 	design := s.design(verdictLevel, family)
 	s.MinDetectable = s.minDetectable(design)
 	s.Reason = s.reason(design, verdictLevel)
-	s.Warnings = s.warnings(verdictLevel)
+	s.Warnings = s.warnings()
 }
 
 // design is the test that the first, strictest step of Holm makes.

@@ -18,7 +18,7 @@ const (
 )
 
 // warnings tells what a reader must know beside the verdict.
-func (s *subject) warnings(verdictLevel float64) []string {
+func (s *subject) warnings() []string {
 	var list []string
 	add := func(text string, args ...any) { list = append(list, fmt.Sprintf(text, args...)) }
 	if s.Instances > 1 && s.Instances < fewInstances {
@@ -41,7 +41,7 @@ func (s *subject) warnings(verdictLevel float64) []string {
 		add("%s", text)
 	}
 	list = append(list, s.driftWarnings()...)
-	if text := s.witnessWarning(verdictLevel); text != "" {
+	if text := s.witnessWarning(); text != "" {
 		add("%s", text)
 	}
 	return list
@@ -125,22 +125,21 @@ func drift(instances [][]block, value func(block) float64) (total float64, ok bo
 }
 
 // witnessWarning tells when QPS and CPU per operation do not tell the same story.
-func (s *subject) witnessWarning(verdictLevel float64) string {
-	if math.IsNaN(s.cpu.p) {
-		return ""
-	}
-	cost := s.cpu.judge(s.MinEffect, verdictLevel) // Faster: more CPU per operation
-	switch {
-	case s.Verdict == dbcanary.Slower && cost == dbcanary.Same:
-		return "QPS is lower but the server spends the same CPU per operation: look at waits, placement and the client"
-	case s.Verdict == dbcanary.Slower && cost == dbcanary.Slower:
-		return "QPS is lower although the server spends less CPU per operation: look at waits, placement and the client"
-	case s.Verdict == dbcanary.Faster && cost == dbcanary.Same:
-		return "QPS is higher but the server spends the same CPU per operation: less waiting, or placement"
-	case s.Verdict == dbcanary.Faster && cost == dbcanary.Faster:
-		return "QPS is higher although the server spends more CPU per operation: it may not scale to more connections"
-	case s.Verdict == dbcanary.Same && cost == dbcanary.Faster:
-		return fmt.Sprintf("QPS is the same but the server spends %s more CPU per operation", percent(s.CPURatio.Ratio-1))
+func (s *subject) witnessWarning() string {
+	switch (pair{s.Verdict, s.CPUVerdict}) {
+	case pair{dbcanary.Slower, dbcanary.Same}:
+		return "QPS is lower but the server spends the same CPU per statement: look at waits, placement and the client"
+	case pair{dbcanary.Slower, dbcanary.Faster}:
+		return "QPS is lower although the server spends less CPU per statement: look at waits, placement and the client"
+	case pair{dbcanary.Faster, dbcanary.Same}:
+		return "QPS is higher but the server spends the same CPU per statement: less waiting, or placement"
+	case pair{dbcanary.Faster, dbcanary.Slower}:
+		return "QPS is higher although the server spends more CPU per statement: with more connections it may be slower"
+	case pair{dbcanary.Same, dbcanary.Slower}:
+		return fmt.Sprintf("QPS is the same but the server spends %s more CPU per statement", percent(s.CPURatio.Ratio-1))
 	}
 	return ""
 }
+
+// pair is what QPS says and what CPU per statement says.
+type pair struct{ qps, cpu dbcanary.Verdict }
