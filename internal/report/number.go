@@ -127,9 +127,7 @@ func durationText(d time.Duration) string {
 
 // shortChecksum gives the algorithm and the first digits: "sha256:3f2a9c1b4d5e".
 func shortChecksum(checksum string) string {
-	algorithm, digits, ok := strings.Cut(checksum, ":")
-	if !ok || len(digits) <= 12 {
-		return checksum
-	}
-	return algorithm + ":" + digits[:12]
+	const digits = 12
+	start := strings.IndexAny(checksum, ":-") + 1 // "sha256:hex" or, as npm has it, "sha512-base64"
+	return checksum[:min(len(checksum), start+digits)]
 }

@@ -238,6 +238,8 @@ func TestNumbers(t *testing.T) {
 		{bytesText(32 << 30), "32.0 GiB"},
 		{bytesText(512 << 20), "512 MiB"},
 		{shortChecksum("sha256:0123456789abcdef"), "sha256:0123456789ab"},
+		{shortChecksum("sha512-0123456789abcdef+/=="), "sha512-0123456789ab"},
+		{shortChecksum("sha256:0123"), "sha256:0123"},
 		{shortChecksum(""), ""},
 		{fit("データベース", 5), "デー…"},
 		{wrap("one two three", 8, "  "), "one two\n  three"},

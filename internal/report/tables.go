@@ -90,11 +90,11 @@ func (r *Report) detail(target string, notes *notes, verbose bool) block {
 		}
 		t.add(cell{text: "  " + c.Benchmark}, cell{string(c.Verdict), look}, cell{ratioText(c.QPSRatio.Ratio), look},
 			cell{text: intervalText(c.QPSRatio)}, cell{text: rateText(c.QPS)}, cell{text: rateText(c.BaseQPS)},
-			cell{text: ratioText(c.CPURatio.Ratio)}, cell{text: cost}, cell{text: strconv.Itoa(c.Instances)}, cell{notes.of(c, verbose), dim})
+			cell{text: plusMinus(c.CPURatio)}, cell{text: cost}, cell{text: strconv.Itoa(c.Instances)}, cell{notes.of(c, verbose), dim})
 	}
 	return block{
 		title: target + " against " + r.base(), table: t,
-		lines: []line{{"ratio: QPS / base QPS, above 1 is faster; CPU/op: server CPU per statement / base, above 1 costs more", dim}},
+		lines: []line{{"ratio: QPS / base QPS, above 1 is faster; CPU/op: server CPU per statement / base, above 1 costs more (± larger half of the interval)", dim}},
 	}
 }
 
