@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -107,4 +108,16 @@ func planCPUs(placement dbcanary.Placement, threads int, cores [][]int) (server,
 	}
 	names := []string{string(dbcanary.PlacementFree), string(dbcanary.PlacementSplit), string(dbcanary.PlacementSame)}
 	return nil, nil, dbcanary.Errorf(dbcanary.CodeUsage, "unknown placement %q%s", placement, dbcanary.DidYouMean(string(placement), names))
+}
+
+// onCPU runs f on a thread of its own that is pinned to a CPU and ends with the
+// calling goroutine, which must do nothing afterwards.
+func onCPU(cpu int, f func() error) error {
+	runtime.LockOSThread() // never unlocked: a pinned thread must not serve other goroutines
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("pin a thread to CPU %d: %w", cpu, err)
+	}
+	return f()
 }
