@@ -21,8 +21,8 @@ type line struct {
 	style style
 }
 
-// fewestShown is how many of a long list are shown unless the user asks for all.
-const fewestShown = 20
+// mostShown is how many of a long list are shown unless the user asks for all.
+const mostShown = 20
 
 // blocks puts the report together; panel is the number of targets side by side
 // in the overview.

@@ -16,7 +16,7 @@ func (r *Report) settingBlock(verbose bool) block {
 	differing, partial := 0, 0
 	for _, d := range r.Differences {
 		switch {
-		case verbose || d.Chosen || !d.Partial && len(shown) < fewestShown:
+		case verbose || d.Chosen || !d.Partial && len(shown) < mostShown:
 			shown = append(shown, d)
 		case d.Partial:
 			partial++

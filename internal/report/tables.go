@@ -180,7 +180,7 @@ func (n *notes) of(c dbcanary.Comparison, verbose bool) string {
 func (n *notes) block(verbose bool) block {
 	b := block{title: "Notes"}
 	for i, text := range n.texts {
-		if i == fewestShown && !verbose {
+		if i == mostShown && !verbose {
 			b.lines = append(b.lines, line{fmt.Sprintf("… and %d more; --verbose or --format json lists them", len(n.texts)-i), dim})
 			break
 		}
