@@ -44,10 +44,14 @@ func WaitReady(ctx context.Context, process *Process, timeout time.Duration, pin
 	defer cancel()
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
+	var last error
 	for {
-		last := ping(ctx)
-		if last == nil {
+		err := ping(ctx)
+		if err == nil {
 			return nil
+		}
+		if ctx.Err() == nil {
+			last = err // the last answer of the server, not of our own clock
 		}
 		if _, final := errors.AsType[*dbcanary.Error](last); final {
 			return last
@@ -60,7 +64,7 @@ func WaitReady(ctx context.Context, process *Process, timeout time.Duration, pin
 			return fmt.Errorf("the server ended before it answered: %w", cmp.Or(process.Err(), errors.New("exit status 0")))
 		case <-ctx.Done():
 			if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
-				return fmt.Errorf("%w: %w", cause, last)
+				return errors.Join(cause, last)
 			}
 			return ctx.Err()
 		case <-ticker.C:

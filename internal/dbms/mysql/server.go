@@ -48,6 +48,9 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 		s.version, err = askVersion(ctx, admin)
 	}
 	if err == nil {
+		err = l.ignored()
+	}
+	if err == nil {
 		err = createDatabase(ctx, admin)
 	}
 	if err == nil {
@@ -68,9 +71,8 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 // final marks an answer that will not change however long one waits: the server
 // sets its accounts up before it lets anybody in.
 func final(err error) error {
-	const accessDenied = 1045
 	var answer *driver.MySQLError
-	if errors.As(err, &answer) && answer.Number == accessDenied {
+	if errors.As(err, &answer) {
 		return dbcanary.Errorf(dbcanary.CodeFailed, "log in as the administrator: %w", err)
 	}
 	return err
@@ -86,6 +88,26 @@ func (s *server) tryUser(ctx context.Context, socket string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := db.PingContext(ctx); err != nil {
 		return fmt.Errorf("log in as %s: %w", s.address.User, err)
+	}
+	return nil
+}
+
+var removedPattern = regexp.MustCompile(`'?([\w-]+)'? was removed\. It does nothing now`)
+
+// ignored refuses a setting that MariaDB takes and does not obey, since a
+// comparison would then show that the setting makes no difference.
+func (l *launch) ignored() error {
+	const startup = 500 // lines; a start writes some thirty
+	for _, line := range dbms.Tail(l.instance.Log, startup) {
+		match := removedPattern.FindStringSubmatch(line)
+		if match == nil {
+			continue
+		}
+		for _, setting := range l.settings {
+			if optionKey(setting.Name) == optionKey(match[1]) {
+				return dbcanary.Errorf(dbcanary.CodeUsage, "setting %s does nothing in this release; the server says: %s", setting.Name, line)
+			}
+		}
 	}
 	return nil
 }
@@ -194,8 +216,8 @@ func (s *server) Stop(ctx context.Context) error {
 			close(s.done)
 			return
 		}
-		err := s.admin.Close()
-		s.stopErr = errors.Join(s.process.Stop(ctx, syscall.SIGTERM), err)
+		_ = s.admin.Close() // fails when the server is dead already
+		s.stopErr = s.process.Stop(ctx, syscall.SIGTERM)
 	})
 	return s.stopErr
 }
