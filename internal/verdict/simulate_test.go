@@ -13,6 +13,7 @@ import (
 type noise struct {
 	between func(benchmark int) float64 // sd of the log ratio between pairs of instances
 	shared  float64                     // share of the between-instance variance that all benchmarks of an instance have in common
+	kinds   float64                     // chance that a start is of the slow kind, with the same sd; 0 for normal effects
 	within  float64                     // sd of a slice's log rate
 	bursts  float64                     // chance that a slice runs at half speed
 	drift   float64                     // sd of the log rate that is common to a block
@@ -52,6 +53,9 @@ func (n noise) trials(d design, random *rand.Rand) []dbcanary.Trial {
 			start := make([]float64, d.targets)
 			for t := range start {
 				start[t] = sd * (math.Sqrt(n.shared)*common[t] + math.Sqrt(1-n.shared)*random.NormFloat64())
+				if n.kinds > 0 {
+					start[t] = sd * kind(n.kinds, random)
+				}
 			}
 			for block := range d.blocks {
 				level := n.drift * random.NormFloat64()
@@ -93,10 +97,21 @@ func (n noise) centers(d design, random *rand.Rand) [][]float64 {
 				}
 			}
 			start := n.between(b) * (math.Sqrt(n.shared)*common[i] + math.Sqrt(1-n.shared)*random.NormFloat64())
+			if n.kinds > 0 {
+				start = n.between(b) * (kind(n.kinds, random) - kind(n.kinds, random)) / math.Sqrt2
+			}
 			centers[b][i] = stat.Median(blocks) + start + d.effect(b)
 		}
 	}
 	return centers
+}
+
+// kind gives the effect of a start that is slow with the given chance; variance 1.
+func kind(chance float64, random *rand.Rand) float64 {
+	if random.Float64() < chance {
+		return -1 / math.Sqrt(chance*(1-chance))
+	}
+	return 0
 }
 
 // every gives sds in turn to the benchmarks.
@@ -125,6 +140,8 @@ func machines() []machine {
 		{"mixed, half of the start in common", noise{between: mixed, within: 0.005, shared: 0.5}},
 		{"2 of 32 vary 5 times more (8 %)", noise{between: few, within: 0.005}},
 		{"4 of 32 vary 2.7 times more (4 %)", noise{between: some, within: 0.005}},
+		{"one start in five is slow by 3.5 %", noise{between: all(0.02), kinds: 0.2, within: 0.005}},
+		{"one start in twenty is slow by 6.5 %", noise{between: all(0.02), kinds: 0.05, within: 0.005}},
 		{"bursts: 10 % of slices at half speed", noise{between: all(0.02), within: 0.02, bursts: 0.1}},
 	}
 }
