@@ -56,7 +56,7 @@ Dir::State::extended_states "%[1]s/extended_states";
 Dir::Cache %[1]q;
 Dir::Cache::archives "archives/";
 Dir::Cache::pkgcache "pkgcache.bin";
-Dir::Cache::srcpkgcache "srcpkgcache.bin";
+Dir::Cache::srcpkgcache "";
 Dir::Log %[1]q;
 Dir::Etc::sourcelist "%[1]s/suite.sources";
 Dir::Etc::sourceparts "/dev/null";
