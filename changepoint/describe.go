@@ -167,8 +167,10 @@ func (j *judge) suspect(p *points, from int) (Change, bool) {
 			Index: p.first[i], LastGood: p.first[i-1], FirstBad: p.first[i],
 			LastGoodPosition: p.position[i-1], FirstBadPosition: p.position[i],
 			Before: Level{center, len(reference)}, After: Level{median(tail), len(tail)}, State: Suspect,
-			Judged: Judgement{Rule: "tail", Score: score, Threshold: tailThreshold + j.strictness,
-				Visible: math.NaN(), Ratio: math.NaN(), Lag1: math.NaN()},
+			Judged: Judgement{
+				Rule: "tail", Score: score, Threshold: tailThreshold + j.strictness,
+				Visible: math.NaN(), Ratio: math.NaN(), Lag1: math.NaN(),
+			},
 		}
 		c.Size = c.After.Median - center
 		c.SizeLow, c.SizeHigh = shiftInterval(reference, tail, 0)

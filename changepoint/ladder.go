@@ -225,8 +225,10 @@ func (l *ladder) describe(from, i, to int) Change {
 	c := Change{
 		Index: l.version[i], LastGood: l.version[low-1], FirstBad: l.version[high],
 		Before: before, After: after, Size: after.Median - before.Median, State: Suspect,
-		Judged: Judgement{Rule: "ladder", Score: math.Abs(t), Threshold: l.critical(ladderConfirmed),
-			Visible: math.NaN(), Ratio: math.NaN(), Lag1: math.NaN()},
+		Judged: Judgement{
+			Rule: "ladder", Score: math.Abs(t), Threshold: l.critical(ladderConfirmed),
+			Visible: math.NaN(), Ratio: math.NaN(), Lag1: math.NaN(),
+		},
 	}
 	c.LastGoodPosition, c.FirstBadPosition = float64(c.LastGood), float64(c.FirstBad)
 	if math.Abs(t) >= c.Judged.Threshold {
