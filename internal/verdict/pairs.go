@@ -25,10 +25,13 @@ type spot struct {
 type trialIndex struct {
 	valid map[place]map[spot]*dbcanary.Trial
 	void  map[place]map[string]int // void slices by reason
+	// column is the place of an instance among those of the run, so that instances
+	// of different benchmarks line up whatever their numbers are.
+	column map[int]int
 }
 
 func indexTrials(trials []dbcanary.Trial) trialIndex {
-	index := trialIndex{valid: map[place]map[spot]*dbcanary.Trial{}, void: map[place]map[string]int{}}
+	index := trialIndex{valid: map[place]map[spot]*dbcanary.Trial{}, void: map[place]map[string]int{}, column: map[int]int{}}
 	for i := range trials {
 		trial := &trials[i]
 		at := place{trial.Benchmark, trial.Target}
@@ -43,6 +46,10 @@ func indexTrials(trials []dbcanary.Trial) trialIndex {
 			index.valid[at] = map[spot]*dbcanary.Trial{}
 		}
 		index.valid[at][spot{trial.Instance, trial.Block}] = trial
+		index.column[trial.Instance] = 0
+	}
+	for column, instance := range slices.Sorted(maps.Keys(index.column)) {
+		index.column[instance] = column
 	}
 	return index
 }
@@ -61,7 +68,8 @@ type block struct {
 type pairs struct {
 	list        []block
 	instances   []int // numbers of the instances that have a block, rising
-	void        int   // void slices of target and base
+	column      map[int]int
+	void        int // void slices of target and base
 	voidReason  string
 	targetValid int // valid slices
 	baseValid   int
@@ -70,7 +78,7 @@ type pairs struct {
 
 func (index trialIndex) pairs(benchmark, base, target string) pairs {
 	baseTrials, targetTrials := index.valid[place{benchmark, base}], index.valid[place{benchmark, target}]
-	p := pairs{targetValid: len(targetTrials), baseValid: len(baseTrials)}
+	p := pairs{column: index.column, targetValid: len(targetTrials), baseValid: len(baseTrials)}
 	reasons := map[string]int{}
 	for _, name := range []string{base, target} {
 		for reason, count := range index.void[place{benchmark, name}] {
@@ -151,13 +159,9 @@ func (p pairs) byInstance() [][]block {
 	return groups
 }
 
-// centers gives the median of each instance at the index of its number, so that
-// instances of different benchmarks line up; NaN where there is none.
+// centers gives the median of each instance in its column; NaN where there is none.
 func (p pairs) centers(value func(block) float64) []float64 {
-	if len(p.instances) == 0 {
-		return nil
-	}
-	centers := make([]float64, p.instances[len(p.instances)-1]+1)
+	centers := make([]float64, len(p.column))
 	for i := range centers {
 		centers[i] = math.NaN()
 	}
@@ -166,7 +170,7 @@ func (p pairs) centers(value func(block) float64) []float64 {
 		for j, b := range blocks {
 			values[j] = value(b)
 		}
-		centers[p.instances[i]] = stat.Median(values)
+		centers[p.column[p.instances[i]]] = stat.Median(values)
 	}
 	return centers
 }

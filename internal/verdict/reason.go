@@ -64,7 +64,11 @@ func (s *subject) doubt(verdictLevel float64) string {
 	case beyond:
 		return fmt.Sprintf("looks %s, but could be no change (%s)", change(e.Ratio), span(e))
 	case excludes:
-		return fmt.Sprintf("%s is less than the %s that matters, but it could be more (%s)", change(e.Ratio), percent(s.MinEffect), span(e))
+		size := change(e.Ratio)
+		if strings.HasPrefix(size, percent(s.MinEffect)+" ") {
+			size = "just under " + size // the two differ by less than is printed
+		}
+		return fmt.Sprintf("%s is less than the %s that matters, but it could be more (%s)", size, percent(s.MinEffect), span(e))
 	}
 	return fmt.Sprintf("could be the same or not (%s, and %s matters)", span(e), percent(s.MinEffect))
 }

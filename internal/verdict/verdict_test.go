@@ -107,3 +107,38 @@ func TestOrderOfTrialsDoesNotMatter(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbersOfInstancesDoNotMatter(t *testing.T) {
+	d := design{benchmarks: 3, targets: 2, instances: 4, blocks: 3, effect: all(0.03)}
+	trials := noise{between: all(0.02), within: 0.02}.trials(d, rand.New(rand.NewPCG(5, 6)))
+	want := Compare(d.plan(), trials, Options{})
+	for i := range trials {
+		trials[i].Instance = trials[i].Instance*1_000_000_007 - 5
+	}
+	for i, c := range Compare(d.plan(), trials, Options{}) {
+		if c.QPSRatio != want[i].QPSRatio || c.Verdict != want[i].Verdict {
+			t.Errorf("%+v, want %+v", c, want[i])
+		}
+	}
+}
+
+// TestCPUVerdict: the CPU of the simulated trials falls as the server gets faster.
+func TestCPUVerdict(t *testing.T) {
+	d := design{benchmarks: 4, targets: 2, instances: 6, blocks: 3, effect: all(0)}
+	trials := quiet.trials(d, rand.New(rand.NewPCG(1, 2)))
+	for _, test := range []struct {
+		factor float64
+		want   dbcanary.Verdict
+	}{{1.1, dbcanary.Slower}, {1, dbcanary.Same}, {0.9, dbcanary.Faster}, {-1, ""}} {
+		for i := range trials {
+			if trials[i].ServerCPUNs = trials[i].Operations * 20e3; trials[i].Target == "t1" {
+				trials[i].ServerCPUNs = int64(float64(trials[i].ServerCPUNs) * test.factor)
+			}
+		}
+		for _, c := range Compare(d.plan(), trials, Options{}) {
+			if c.CPUVerdict != test.want || c.Verdict != dbcanary.Same {
+				t.Errorf("factor %v: CPU %s (%v), QPS %s", test.factor, c.CPUVerdict, c.CPURatio, c.Verdict)
+			}
+		}
+	}
+}

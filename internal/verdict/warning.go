@@ -34,6 +34,9 @@ func (s *subject) warnings() []string {
 		add("varies far more from start to start than the other benchmarks (sd %s against %s)",
 			percent(s.qps.interval.SE*math.Sqrt(float64(s.Instances))), percent(math.Sqrt(s.qps.family)))
 	}
+	if s.Instances > 1 && s.qps.interval.SE == 0 {
+		add("every instance gave the same ratio, which no real server does: the interval means nothing")
+	}
 	if text := s.errorWarning(); text != "" {
 		add("%s", text)
 	}
