@@ -209,26 +209,36 @@ func TestBetween_ForeignCPUTime(t *testing.T) {
 	}
 }
 
+// usageOf is what a process tree used while f ran.
+func usageOf(t *testing.T, pid int, f func()) Usage {
+	t.Helper()
+	before, err := ProcessTree(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f()
+	after, err := ProcessTree(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after.since(before)
+}
+
 // A thread that sleeps 500 times switches as often; the process's own total, from
 // another counter of the kernel, tells what its other threads add.
-func TestBetween_KnownContextSwitches(t *testing.T) {
+func TestProcessTree_KnownContextSwitches(t *testing.T) {
 	const sleeps = 500
 	server := startWorker(t)
 	server.do("sleep 1")
-	sampler := Sampler{Server: server.pid}
-	before := sampler.Begin()
-	own := server.do(fmt.Sprintf("sleep %d", sleeps))
-	d := Between(before, sampler.End())
-	if d.Server.VoluntarySwitches < sleeps || !within(float64(d.ServerContextSwitches), float64(own), 20) {
-		t.Errorf("%d voluntary switches for %d sleeps, %d in all, want %d", d.Server.VoluntarySwitches, sleeps, d.ServerContextSwitches, own)
-	}
-	if d.ServerContextSwitches != d.Server.VoluntarySwitches+d.Server.InvoluntarySwitches {
-		t.Errorf("%d switches are not %d + %d", d.ServerContextSwitches, d.Server.VoluntarySwitches, d.Server.InvoluntarySwitches)
+	var own int64
+	used := usageOf(t, server.pid, func() { own = server.do(fmt.Sprintf("sleep %d", sleeps)) })
+	if all := used.VoluntarySwitches + used.InvoluntarySwitches; used.VoluntarySwitches < sleeps || !within(float64(all), float64(own), 20) {
+		t.Errorf("%d voluntary switches for %d sleeps, %d in all, want %d", used.VoluntarySwitches, sleeps, all, own)
 	}
 }
 
 // Bytes that a child wrote to storage count for the tree, also when it has ended.
-func TestBetween_KnownWrites(t *testing.T) {
+func TestProcessTree_KnownWrites(t *testing.T) {
 	const megabytes = 8
 	// Not in the temporary directory, which may be memory.
 	dir, err := os.MkdirTemp(".", "written-*")
@@ -238,15 +248,12 @@ func TestBetween_KnownWrites(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	script := fmt.Sprintf("while read file; do dd if=/dev/zero of=\"$file\" bs=1M count=%d conv=fsync 2>%s; echo done; done", megabytes, os.DevNull)
 	shell := start(t, exec.Command("sh", "-c", script))
-	sampler := Sampler{Server: shell.pid}
-	before := sampler.Begin()
-	shell.do(filepath.Join(dir, "zeros"))
-	d := Between(before, sampler.End())
-	if !within(float64(d.Server.WrittenBytes), megabytes<<20, 1<<18) {
-		t.Errorf("%d bytes written, want %d MB", d.Server.WrittenBytes, megabytes)
+	used := usageOf(t, shell.pid, func() { shell.do(filepath.Join(dir, "zeros")) })
+	if !within(float64(used.WrittenBytes), megabytes<<20, 1<<18) {
+		t.Errorf("%d bytes written, want %d MB", used.WrittenBytes, megabytes)
 	}
-	if d.Server.MinorFaults <= 0 {
-		t.Errorf("%d minor faults, but programs were started", d.Server.MinorFaults)
+	if used.MinorFaults <= 0 {
+		t.Errorf("%d minor faults, but programs were started", used.MinorFaults)
 	}
 }
 
