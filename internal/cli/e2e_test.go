@@ -28,6 +28,10 @@ type program struct {
 func newProgram(t *testing.T) *program {
 	t.Helper()
 	dir := t.TempDir()
+	// Servers run as an unprivileged user when the test is root.
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -323,14 +327,16 @@ func TestCompare_BadInput(t *testing.T) {
 		"one target":          {[]string{"compare", "sqlite"}, 2, "at least one more target"},
 		"no time":             {[]string{"compare", "sqlite", "sqlite", "--time", "0"}, 2, "--time must be above 0"},
 		"two JSONs":           {[]string{"compare", "sqlite", "sqlite", "--json", "--format", "csv"}, 2, "exclude each other"},
-		"no such run":         {[]string{"report", "7"}, 1, "dbcanary.db"},
-		"a path without DBMS": {[]string{"compare", "sqlite", "mysql:/nonexistent"}, 1, "/nonexistent"},
+		"no such run":         {[]string{"report", "7"}, 2, "open store dbcanary.db: there is no such file"},
+		"a path without DBMS": {[]string{"compare", "sqlite", "mysql:/nonexistent"}, 2, "no build at /nonexistent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProgram(t)
 			out, errs := p.run(test.code, test.args...)
-			if out != "" || !strings.Contains(errs, test.stderr) || strings.Count(strings.TrimSpace(errs), "\n") > 0 {
-				t.Errorf("stdout %q, stderr %q; want one line with %q", out, errs, test.stderr)
+			lines := strings.Split(strings.TrimSpace(errs), "\n")
+			last := lines[len(lines)-1]
+			if out != "" || !strings.HasPrefix(last, "dbcanary: ") || !strings.Contains(last, test.stderr) {
+				t.Errorf("stdout %q, stderr %q; want a last line with %q", out, errs, test.stderr)
 			}
 		})
 	}

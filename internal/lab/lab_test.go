@@ -110,7 +110,7 @@ func TestRun_MeasuresBlocksInTheOrderOfThePlan(t *testing.T) {
 	}
 	for _, trial := range b.trials() {
 		got = append(got, place{trial.Benchmark, trial.Target, trial.Instance, trial.Block, trial.Position})
-		if trial.Void != "" || trial.Operations <= 0 || trial.ElapsedNs < 10e6 || trial.LatencyNs.P50 <= 0 || len(trial.Histogram) == 0 {
+		if trial.Void != "" || trial.Operations <= 0 || trial.ElapsedNs <= 0 || trial.LatencyNs.P50 <= 0 || len(trial.Histogram) == 0 {
 			t.Errorf("a trial without a measurement: %+v", trial)
 		}
 	}
