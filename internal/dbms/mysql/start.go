@@ -26,7 +26,7 @@ type launch struct {
 }
 
 // startTimeout bounds the wait for a server that neither ends nor answers.
-const startTimeout = 20 * time.Second
+const startTimeout = 5 * time.Minute
 
 // Start initialises the data directory if it is empty, starts the server and
 // waits until it answers.
