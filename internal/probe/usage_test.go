@@ -37,12 +37,16 @@ func TestMain(m *testing.M) {
 func work(order string) error {
 	kind, argument, _ := strings.Cut(order, " ")
 	switch kind {
-	case "burn": // CPU time by this process's own clock
+	case "burn", "total": // CPU time by this process's own clock
 		length, err := time.ParseDuration(argument)
 		if err != nil {
 			return err
 		}
-		for start := cpuTime(); cpuTime()-start < length; {
+		start := cpuTime()
+		if kind == "total" { // its start included
+			start = 0
+		}
+		for cpuTime()-start < length {
 		}
 	case "sleep": // so many times
 		count, err := strconv.Atoi(argument)
@@ -57,7 +61,7 @@ func work(order string) error {
 	case "child": // the same in a child that has ended and was waited for
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), "DBCANARY_TEST_WORKER=1")
-		child.Stdin = strings.NewReader("burn " + argument + "\n")
+		child.Stdin = strings.NewReader("total " + argument + "\n")
 		return child.Run()
 	case "threads":
 		for range 200 {
