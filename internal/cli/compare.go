@@ -112,12 +112,25 @@ func compare(ctx context.Context, env *Env, options *compareOptions, args []stri
 	defer store.Close()
 	run := &dbcanary.Run{
 		State: dbcanary.RunRunning, Started: env.Now(), Program: env.Version,
-		Plan: fitted, Targets: targets, Problems: warnings,
+		Plan: fitted, Targets: targets, Problems: append(warnings, unlikeBuilds(targets)...),
 	}
 	if err := store.CreateRun(ctx, run); err != nil {
 		return err
 	}
 	return execute(ctx, env, &options.runOptions, store, run, subjects)
+}
+
+// unlikeBuilds warns of targets of one family whose builds come from different
+// places: compiler and flags differ then too, and pass for the version's effect.
+func unlikeBuilds(targets []dbcanary.Target) []string {
+	base := targets[0].Build
+	for _, target := range targets[1:] {
+		if target.Build.Family == base.Family && target.Build.Provider != base.Provider {
+			return []string{fmt.Sprintf("%s comes from %s and %s from %s: their compilers and flags may differ as well as their versions",
+				targets[0].Name, base.Provider, target.Name, target.Build.Provider)}
+		}
+	}
+	return nil
 }
 
 // plan checks the flags and makes the plan that they ask for.

@@ -74,8 +74,8 @@ func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
 			instances--
 			continue
 		}
-		warnings = append(warnings, fmt.Sprintf("%s is little for %d benchmarks on %d targets: %d instances take about %s; expect verdicts that stay inconclusive",
-			time.Duration(p.BudgetNs), len(p.Benchmarks), len(p.Targets), instances, Duration(p, cost, instances).Round(10*time.Second)))
+		warnings = append(warnings, fmt.Sprintf("a budget of %s is little: %d targets with %d instances each of every benchmark (%d) take about %s; expect verdicts that stay inconclusive",
+			time.Duration(p.BudgetNs), len(p.Targets), instances, len(p.Benchmarks), Duration(p, cost, instances).Round(10*time.Second)))
 		break
 	}
 	if p.WarmupNs == 0 {

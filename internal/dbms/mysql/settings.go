@@ -34,7 +34,7 @@ func (d *Driver) Defaults(version string, memoryBytes int64) []dbcanary.Setting 
 	all, none := span{from: "0"}, span{}
 	redo := redoBytes(memoryBytes)
 	rules := []rule{
-		{"innodb_buffer_pool_size", megabytes(memoryBytes / 10 * 6), all, all},
+		{"innodb_buffer_pool_size", megabytes(poolBytes(memoryBytes)), all, all},
 		{"innodb_redo_log_capacity", megabytes(redo), span{from: "8.0.30"}, none},
 		// Two files before the releases that keep the redo log in one.
 		{"innodb_log_file_size", megabytes(redo / 2), span{"0", "8.0.30"}, span{"0", "10.5"}},
@@ -74,6 +74,14 @@ func (d *Driver) Defaults(version string, memoryBytes int64) []dbcanary.Setting 
 func redoBytes(memoryBytes int64) int64 {
 	const least, most = 256 << 20, 2 << 30
 	return min(max(memoryBytes/4, least), most)
+}
+
+// poolBytes is the size of the buffer pool: 60 % of the memory in whole chunks of
+// 128 MiB. Releases that have chunks round up to them, the others don't, and the
+// targets of a run must have pools of one size.
+func poolBytes(memoryBytes int64) int64 {
+	const chunk = 128 << 20
+	return max(chunk, memoryBytes/10*6/chunk*chunk)
 }
 
 // megabytes writes a size in whole MiB, at least 64, as an option file takes it.
