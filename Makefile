@@ -8,7 +8,7 @@ build: ## the program, at ./dbcanary
 	$(GO) build -trimpath -o dbcanary ./cmd/dbcanary
 
 demo: build ## fetch two PostgreSQL releases and compare them
-	./dbcanary compare postgres@15 postgres@18 --time 150s --table-size 20000 --db demo.db
+	./dbcanary compare postgres@17 postgres@18 --time 100s --table-size 20000 --db demo.db
 
 test: build ## every test, end-to-end ones on real servers included
 	$(GO) test -timeout 20m ./...

@@ -76,6 +76,7 @@ with --gate also 3 a target is slower, 4 it can't tell.`,
 		newReportCommand(env),
 		newWorkloadsCommand(env),
 		newBuildsCommand(env),
+		newDoctorCommand(env),
 		newVersionCommand(env),
 	)
 	return root

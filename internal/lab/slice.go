@@ -65,11 +65,12 @@ func fill(trial *dbcanary.Trial, recording *load.Recording, cost probe.Delta) er
 	trial.Errors = recording.Errors
 	trial.PerSecond = recording.PerSecond
 	trial.LatencyNs = recording.Response.Summary()
-	trial.ServerCPUNs = cost.ServerCPUNs
-	trial.ClientCPUNs = cost.ClientCPUNs
-	trial.ForeignCPUNs = cost.ForeignCPUNs
-	trial.StealNs = cost.StealNs
-	trial.ServerContextSwitches = cost.ServerContextSwitches
+	// The probes' window differs from the measured time where events are long.
+	trial.ServerCPUNs = recording.Scale(cost.ServerCPUNs)
+	trial.ClientCPUNs = recording.Scale(cost.ClientCPUNs)
+	trial.ForeignCPUNs = recording.Scale(cost.ForeignCPUNs)
+	trial.StealNs = recording.Scale(cost.StealNs)
+	trial.ServerContextSwitches = recording.Scale(cost.ServerContextSwitches)
 	trial.Void = recording.Void()
 	var err error
 	trial.Histogram, err = recording.Response.Encode()
