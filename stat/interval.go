@@ -62,7 +62,7 @@ func TIntervalKnown(mean, variance float64, n int, df, level float64) Interval {
 // inverts the Wilcoxon signed-rank test: the k-th smallest and k-th largest
 // Walsh averages, k-1 being the largest w with P(W <= w) <= (1-level)/2
 // (Hollander, Wolfe and Chicken (2014), "Nonparametric Statistical Methods",
-// 3rd ed., section 3.4). Exact up to 200 values without ties; conservative
+// 3rd ed., section 3.3). Exact up to 200 values without ties; conservative
 // with ties; normal approximation above. With too few values for the level
 // (fewer than 6 at 0.95) the interval is infinite, with a warning.
 func SignedRankInterval(x []float64, level float64) Interval {
@@ -133,8 +133,8 @@ func hasTies(values []float64) bool {
 // bootstrap interval that resamples whole clusters, since values of one cluster
 // are not independent (Davison and Hinkley (1997), "Bootstrap Methods and their
 // Application", section 3.8). The percentiles are widened for few clusters as
-// in Hesterberg (2015), "What Teachers Should Know About the Bootstrap",
-// section 4.2: alpha/2' = Phi(-sqrt(n/(n-1)) t(alpha/2, n-1)). N counts clusters
+// in Hesterberg (2015), "What Teachers Should Know About the Bootstrap":
+// alpha/2' = Phi(-sqrt(n/(n-1)) t(alpha/2, n-1)). N counts clusters
 // that have a finite value; the same seed gives the same answer. Fewer than one
 // resample counts as 1,000.
 func ClusterBootstrap(clusters [][]float64, level float64, resamples int, seed uint64) Interval {

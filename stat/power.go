@@ -29,7 +29,7 @@ func (d Design) valid() bool {
 // Power gives the chance that the test of n values rejects when the true mean is
 // effect: that of the noncentral t beyond the critical value, both sides,
 // P(|Z + lambda| > t(alpha/2) sqrt(V/df)), lambda = effect sqrt(n)/sd, V ~
-// chi-square (Cohen (1988), "Statistical Power Analysis", section 2.5; the
+// chi-square (Cohen (1988), "Statistical Power Analysis", chapter 2; the
 // integral over V by Simpson's rule). 0 if there are no degrees of freedom, NaN
 // if the design makes no sense.
 func (d Design) Power(effect float64, n int) float64 {

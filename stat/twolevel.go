@@ -13,11 +13,11 @@ type TwoLevelFit struct {
 
 // TwoLevel fits the one-way random-effects model to values in clusters (blocks
 // in instances). The variance components are those of the analysis of variance
-// (Searle, Casella and McCulloch (1992), "Variance Components", section 3.6,
-// with n0 for unequal clusters); the mean is the mean of the cluster means with
+// (Searle, Casella and McCulloch (1992), "Variance Components", chapter
+// 3, with n0 for unequal clusters); the mean is the mean of the cluster means with
 // a t interval on clusters-1 degrees of freedom, which is exact for clusters of
 // equal size and stays near the level for unequal ones (Burdick and Graybill
-// (1992), "Confidence Intervals on Variance Components", section 2.4). Clusters
+// (1992), "Confidence Intervals on Variance Components"). Clusters
 // without a finite value do not count.
 func TwoLevel(clusters [][]float64, level float64) TwoLevelFit {
 	var means, sizes []float64

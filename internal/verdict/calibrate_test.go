@@ -235,3 +235,33 @@ func TestLadder(t *testing.T) {
 	}
 	t.Logf("%d of %d ladders have a false verdict", wrong, runs)
 }
+
+// TestSameIsShown simulates suites in which everything is slower by a little more
+// than matters, or by 3 %: few may be called same.
+func TestSameIsShown(t *testing.T) {
+	runs := *simulations
+	t.Log("\n| machine | instances | slower by 2.01 %, called same | by 3 % |\n|---|---|---|---|")
+	for index, m := range machines() {
+		for _, instances := range []int{3, 5, 10} {
+			random := rand.New(rand.NewPCG(uint64(index), uint64(instances)))
+			share := map[float64]float64{}
+			for _, slowdown := range []float64{0.0201, 0.03} {
+				d := design{benchmarks: 32, instances: instances, blocks: 3, effect: all(math.Log1p(-slowdown))}
+				for range runs {
+					_, verdicts := judged(m.centers(d, random), DefaultLevel)
+					for _, v := range verdicts {
+						if v == dbcanary.Same {
+							share[slowdown] += 1 / float64(32*runs)
+						}
+					}
+				}
+			}
+			t.Logf("| %s | %d | %.2f %% | %.2f %% |", m.name, instances, 100*share[0.0201], 100*share[0.03])
+			// Where benchmarks share their start they are called same together.
+			slack := 3 * math.Sqrt(0.025*0.975/float64(runs)) * math.Sqrt(max(m.shared, 1.0/32))
+			if share[0.0201] > 0.025+slack || share[0.03] > 0.01+slack {
+				t.Errorf("%s, %d instances: %.4f and %.4f called same", m.name, instances, share[0.0201], share[0.03])
+			}
+		}
+	}
+}
