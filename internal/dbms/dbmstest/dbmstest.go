@@ -4,7 +4,6 @@ package dbmstest
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -27,6 +26,9 @@ type Subject struct {
 	Overlay dbcanary.Setting // differs from the default and is read back as it is written
 	Refused dbcanary.Setting // one that the server does not know
 	Message string           // what the server says to it
+	// Foreign gives a DSN of the server that was started in dir, as of one that
+	// somebody else runs; nil if there is no such thing.
+	Foreign func(server dbms.Server, dir string) (dsn string)
 }
 
 // patience bounds every wait of the suite; a busy machine is slow.
@@ -44,6 +46,7 @@ func Run(t *testing.T, s Subject) {
 	if s.Driver.Family() != dbcanary.SQLite {
 		t.Run("killed parent", f.killedParent)
 		t.Run("ordinary user", f.ordinaryUser)
+		t.Run("foreign server", f.foreign)
 	}
 }
 
@@ -291,14 +294,50 @@ func (f *fixture) cancelledLater(t *testing.T) {
 	}
 }
 
-// CheckQuery runs a query that gives one text.
-func CheckQuery(t *testing.T, db *sql.DB, query, want string) {
-	t.Helper()
-	var got string
-	must(t, db.QueryRowContext(t.Context(), query).Scan(&got))
-	if got != want {
-		t.Errorf("%s gives %q, want %q", query, got, want)
+// foreign attaches to a server as to one that somebody else runs: its database
+// is left alone when it is not ours and dropped in the end when it is.
+func (f *fixture) foreign(t *testing.T) {
+	dir := f.copy(t)
+	server := f.start(t, dir)
+	dsn := f.Foreign(server, dir)
+	if _, err := f.Driver.Attach(t.Context(), dsn); dbcanary.ErrorCode(err) != dbcanary.CodeUsage || !strings.Contains(err.Error(), dbms.MarkerTable) {
+		t.Errorf("attaching where a database dbcanary exists gives %v", err)
 	}
+	f.check(t, server)
+	conn, err := server.Connect(t.Context())
+	must(t, err)
+	_, err = conn.Query([]byte("CREATE TABLE " + dbms.MarkerTable + " (made_by VARCHAR(40) NOT NULL PRIMARY KEY)"))
+	must(t, err)
+	must(t, conn.Close())
+	must(t, server.Admin().Close()) // nobody else is in the database now
+	for range 2 {
+		f.attachOnce(t, dsn, server.Version())
+	}
+	wrong := strings.Replace(dsn, server.Address().Password, "sesame-open", 1)
+	if _, err := f.Driver.Attach(t.Context(), wrong); wrong != dsn && (err == nil || strings.Contains(err.Error(), "sesame")) {
+		t.Errorf("attaching with a wrong password gives %v", err)
+	}
+}
+
+// attachOnce works in the database on the foreign server and leaves nothing there.
+func (f *fixture) attachOnce(t *testing.T, dsn, version string) {
+	t.Helper()
+	attached, err := f.Driver.Attach(t.Context(), dsn)
+	must(t, err)
+	if attached.PID() != 0 || attached.Version() != version {
+		t.Errorf("attached to process %d, version %s", attached.PID(), attached.Version())
+	}
+	settings, err := attached.Settings(t.Context())
+	must(t, err)
+	if len(settings) < 100 {
+		t.Errorf("only %d settings read back", len(settings))
+	}
+	f.load(t, attached)
+	must(t, attached.Stop(context.Background()))
+	if !closed(attached.Done()) {
+		t.Error("Done is not closed after Stop")
+	}
+	must(t, attached.Stop(context.Background()))
 }
 
 func must(t *testing.T, err error) {

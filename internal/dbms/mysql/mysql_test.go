@@ -1,11 +1,13 @@
 package mysql_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/build/buildtest"
+	"github.com/dbcanary/dbcanary/internal/dbms"
 	"github.com/dbcanary/dbcanary/internal/dbms/dbmstest"
 	"github.com/dbcanary/dbcanary/internal/dbms/mysql"
 )
@@ -22,6 +24,10 @@ func subject(t *testing.T, family dbcanary.Family, target string) dbmstest.Subje
 		Overlay: dbcanary.Setting{Name: "sort_buffer_size", Value: "524288"},
 		Refused: dbcanary.Setting{Name: "no_such_setting", Value: "7"},
 		Message: "unknown variable 'no_such_setting=7'",
+		Foreign: func(server dbms.Server, _ string) string {
+			address := server.Address()
+			return fmt.Sprintf("%s://%s:%s@127.0.0.1:%d/", family, address.User, address.Password, address.Port)
+		},
 	}
 }
 

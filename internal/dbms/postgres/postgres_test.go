@@ -1,11 +1,13 @@
 package postgres_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/build/buildtest"
+	"github.com/dbcanary/dbcanary/internal/dbms"
 	"github.com/dbcanary/dbcanary/internal/dbms/dbmstest"
 	"github.com/dbcanary/dbcanary/internal/dbms/postgres"
 )
@@ -20,6 +22,9 @@ func subject(t *testing.T, target string) dbmstest.Subject {
 		Overlay: dbcanary.Setting{Name: "track_io_timing", Value: "on"},
 		Refused: dbcanary.Setting{Name: "no_such_setting", Value: "7"},
 		Message: `unrecognized configuration parameter "no_such_setting"`,
+		Foreign: func(server dbms.Server, dir string) string {
+			return fmt.Sprintf("postgres://dbcanary_admin@/postgres?host=%s/sock&port=%d", dir, server.Address().Port)
+		},
 	}
 }
 
