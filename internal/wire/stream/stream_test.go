@@ -109,7 +109,7 @@ func TestSignals(t *testing.T) {
 // TestAbort breaks reads and writes that block, and races with Close.
 func TestAbort(t *testing.T) {
 	stuck := make(chan struct{})
-	defer close(stuck) // before the server waits for its handlers
+	defer close(stuck)                 // before the server waits for its handlers
 	full := func(net.Conn) { <-stuck } // reads nothing, so a long write blocks
 	operations := map[string]struct {
 		handler func(net.Conn)
