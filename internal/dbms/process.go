@@ -44,10 +44,11 @@ func StartProcess(ctx context.Context, command Command) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	cmd, err := prepare(command)
+	cmd, release, err := prepare(command)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	log, err := os.OpenFile(command.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", filepath.Base(command.Path), err)
@@ -86,7 +87,8 @@ func RunProcess(ctx context.Context, command Command) error {
 	return p.err
 }
 
-func prepare(command Command) (*exec.Cmd, error) {
+// prepare makes the command; release frees what is needed until it has started.
+func prepare(command Command) (_ *exec.Cmd, release func(), err error) {
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.Dir = command.Dir
 	cmd.Stdin = command.Stdin
@@ -99,13 +101,40 @@ func prepare(command Command) (*exec.Cmd, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death}
 	account, err := serverAccount()
 	if err != nil || account == nil {
-		return cmd, err
+		return cmd, func() {}, err
 	}
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: account.uid, Gid: account.gid, Groups: []uint32{account.gid}}
-	if !reachable(command.Path) || !reachable(command.Dir) {
-		cmd.SysProcAttr.AmbientCaps, err = searchCapability(command.Path)
+	if reachable(command.Path) && reachable(command.Dir) {
+		return cmd, func() {}, nil
 	}
-	return cmd, err
+	cmd.SysProcAttr.AmbientCaps, err = searchCapability(command.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	release, err = enterByDescriptor(cmd)
+	return cmd, release, err
+}
+
+// enterByDescriptor has the child find its program and its directory by
+// descriptors that we open: an ambient capability takes effect only with the
+// new program, too late for the paths to that.
+func enterByDescriptor(cmd *exec.Cmd) (release func(), err error) {
+	var opened []int
+	release = func() {
+		for _, fd := range opened {
+			_ = unix.Close(fd) // opened for its number only
+		}
+	}
+	for _, path := range []*string{&cmd.Path, &cmd.Dir} {
+		fd, err := unix.Open(*path, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			release()
+			return nil, fmt.Errorf("open %s: %w", *path, err)
+		}
+		opened = append(opened, fd)
+		*path = fmt.Sprintf("/proc/self/fd/%d", fd)
+	}
+	return release, nil
 }
 
 // environment is what a server gets to see: little, and the same for all, since

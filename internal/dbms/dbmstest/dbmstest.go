@@ -47,6 +47,7 @@ func Run(t *testing.T, s Subject) {
 		t.Run("killed parent", f.killedParent)
 		t.Run("ordinary user", f.ordinaryUser)
 		t.Run("foreign server", f.foreign)
+		t.Run("closed home", f.closedHome)
 	}
 }
 
@@ -317,6 +318,20 @@ func (f *fixture) foreign(t *testing.T) {
 	if _, err := f.Driver.Attach(t.Context(), wrong); wrong != dsn && (err == nil || strings.Contains(err.Error(), "sesame")) {
 		t.Errorf("attaching with a wrong password gives %v", err)
 	}
+}
+
+// closedHome starts a server below a directory that nobody else may enter, as
+// root's home is, while the server may run as another user.
+func (f *fixture) closedHome(t *testing.T) {
+	home := filepath.Join(f.root, "home")
+	must(t, os.Mkdir(home, 0o700))
+	dir := filepath.Join(home, "i")
+	must(t, dbms.Claim(dir))
+	must(t, dbms.Copy(t.Context(), f.golden, dir))
+	server := f.start(t, dir)
+	f.check(t, server)
+	f.stop(t, server)
+	must(t, dbms.Remove(dir))
 }
 
 // attachOnce works in the database on the foreign server and leaves nothing there.
