@@ -194,3 +194,29 @@ func spread(sorted []float64, center float64) float64 {
 	}
 	return sum
 }
+
+// Shift estimates how far after lies above before: the difference of the
+// medians with the 95 % interval of the rank-sum test, infinite if there are too
+// few values for one (three on each side are enough). Missing values are left
+// out; an empty side gives NaN.
+func Shift(before, after []float64) (size, low, high float64) {
+	left, right := finite(before), finite(after)
+	if len(left) == 0 || len(right) == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	slices.Sort(left)
+	slices.Sort(right)
+	size = median(right) - median(left)
+	low, high = shiftInterval(left, right, 0)
+	return size, min(low, size), max(high, size)
+}
+
+func finite(values []float64) []float64 {
+	var kept []float64
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}

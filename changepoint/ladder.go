@@ -186,7 +186,11 @@ func (l *ladder) prune(cuts []int, level float64) []int {
 	for len(cuts) > 0 {
 		weakest, least := 0, math.Inf(1)
 		for k, i := range cuts {
-			_, _, t := l.contrast(neighbour(cuts, k-1, 0), i, neighbour(cuts, k+1, len(l.version)))
+			from, to := neighbour(cuts, k-1, 0), neighbour(cuts, k+1, len(l.version))
+			difference, _, t := l.contrast(from, i, to)
+			if step := l.level(i, to).Median - l.level(from, i).Median; difference*step <= 0 {
+				t = 0 // a few wild instances moved the mean, not the level
+			}
 			if t = math.Abs(t); t < least {
 				weakest, least = k, t
 			}

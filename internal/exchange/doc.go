@@ -1,0 +1,2 @@
+// Package exchange reads and writes the files of other tools.
+package exchange
