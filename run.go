@@ -102,10 +102,10 @@ type Trial struct {
 	Histogram []byte           `json:"-"`                // HDR histogram of event latency in ns, V2 compressed
 	PerSecond []int64          `json:"per_second,omitempty"`
 
-	ServerCPUNs           int64 `json:"server_cpu_ns"` // of the server's whole process tree; -1 if unknown
-	ClientCPUNs           int64 `json:"client_cpu_ns"` // of this program; -1 if unknown
-	ForeignCPUNs          int64 `json:"foreign_cpu_ns"`
-	StealNs               int64 `json:"steal_ns"`
+	ServerCPUNs           int64 `json:"server_cpu_ns"`           // of the server's whole process tree; -1 if unknown
+	ClientCPUNs           int64 `json:"client_cpu_ns"`           // of this program; -1 if unknown
+	ForeignCPUNs          int64 `json:"foreign_cpu_ns"`          // of all else on the host, the other targets' servers included; -1 if unknown
+	StealNs               int64 `json:"steal_ns"`                // that a hypervisor took from the host; -1 if unknown
 	ServerContextSwitches int64 `json:"server_context_switches"` // -1 if unknown
 
 	Void string `json:"void,omitempty"` // why the slice does not count

@@ -139,9 +139,7 @@ func (p *program) trials() []dbcanary.Trial {
 type reportJSON struct {
 	Run     struct{ State string }
 	Targets []struct {
-		Name    string
-		Dropped string
-		Build   struct{ Version, Provider, Checksum string }
+		Name, Dropped, Version, Provider, Checksum string
 	}
 	Comparisons []struct {
 		Benchmark, Target, Base, Verdict string
@@ -172,7 +170,7 @@ func TestCompare_MySQLFamily(t *testing.T) {
 	}
 	for _, target := range report.Targets {
 		_, version, _ := strings.Cut(target.Name, "@")
-		if target.Dropped != "" || !strings.HasPrefix(target.Build.Version, version+".") || target.Build.Checksum == "" {
+		if target.Dropped != "" || !strings.HasPrefix(target.Version, version+".") || target.Checksum == "" {
 			t.Errorf("%+v", target)
 		}
 	}

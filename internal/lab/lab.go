@@ -62,7 +62,9 @@ type state struct {
 	serverCPUs []int
 	clientCPUs []int
 	trials     []dbcanary.Trial
-	deadline   time.Time // zero without a budget
+	events     map[string]int64 // of a slice of a benchmark that writes, by its label
+	others     []float64        // CPUs that did other work, of each slice of this execution
+	deadline   time.Time        // zero without a budget
 	round      time.Duration
 	stop       <-chan struct{}
 }
@@ -86,7 +88,7 @@ var errStopped = dbcanary.Errorf(dbcanary.CodeInterrupted, "stopped at the end o
 // once. Either way no server and no data directory is left, the run is saved in
 // its final state, and the error has CodeInterrupted.
 func (l *Lab) Run(ctx context.Context, run *dbcanary.Run, subjects []Subject, stop <-chan struct{}) error {
-	s := &state{Lab: l, run: run, stop: stop}
+	s := &state{Lab: l, run: run, stop: stop, events: map[string]int64{}}
 	for i := range run.Targets {
 		s.subjects = append(s.subjects, &subject{Subject: subjects[i], target: &run.Targets[i], index: i})
 	}

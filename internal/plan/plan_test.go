@@ -107,7 +107,8 @@ func TestSeeds_DifferByPlaceAndNotByTarget(t *testing.T) {
 			}
 		}
 	}
-	if plan.KeySeed(1, "scan", 1, 1, 1) != plan.KeySeed(1, "scan", 1, 1, 1) {
+	first := plan.KeySeed(1, "scan", 1, 1, 1)
+	if again := plan.KeySeed(1, "scan", 1, 1, 1); again != first {
 		t.Error("the same place gave two seeds")
 	}
 }
