@@ -7,6 +7,14 @@ import (
 	"github.com/dbcanary/dbcanary"
 )
 
+// Opener is a driver that can work in a database which is there already, on a
+// server that somebody else runs.
+type Opener interface {
+	// Open connects to the database that the DSN names. It makes and drops nothing,
+	// nor does Stop. An error is one line with host and user, never the password.
+	Open(ctx context.Context, dsn string) (Server, error)
+}
+
 // MarkerTable is the table that makes the database "dbcanary" on somebody
 // else's server ours: nothing is dropped without it.
 const MarkerTable = "dbcanary_marker"

@@ -61,7 +61,8 @@ type Server interface {
 	Admin() *sql.DB
 	// Connect opens a connection on the measured path.
 	Connect(ctx context.Context) (wire.Conn, error)
-	// Settings reads every effective setting back, sorted by name.
+	// Settings reads every effective setting back, sorted by name, without those
+	// that only name the instance (its port, paths and ids) or the moment.
 	Settings(ctx context.Context) ([]dbcanary.Setting, error)
 	// Done is closed when the server process has ended, wanted or not.
 	Done() <-chan struct{}

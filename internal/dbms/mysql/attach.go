@@ -13,6 +13,7 @@ import (
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/dbms"
 	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/wire/mysqlwire"
 )
 
 // Attach connects to a server that somebody else runs: mysql://user:password@host:port/.
@@ -30,6 +31,7 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 	if err != nil {
 		return nil, err
 	}
+	address.Database = "" // what the DSN names need not be there
 	admin, err := open(address)
 	if err != nil {
 		return nil, err
@@ -53,7 +55,32 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 	return s, nil
 }
 
-// parseDSN reads mysql://user:password@host:port/?tls=true|skip-verify&socket=/path.
+// Open connects to a server that somebody else runs, in the database that the DSN
+// names. MariaDB may be called MySQL here, and the reverse.
+func (d *Driver) Open(ctx context.Context, dsn string) (dbms.Server, error) {
+	address, err := parseDSN(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", dbcanary.RedactDSN(dsn), err)
+	}
+	// The login of the measured path says in one line what is wrong.
+	conn, err := mysqlwire.Dial(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.Close(); err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	s := &server{address: address, done: make(chan struct{}), detach: func(context.Context) error { return nil }}
+	if s.admin, err = open(address); err != nil {
+		return nil, err
+	}
+	if s.version, err = askVersion(ctx, s.admin); err != nil {
+		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "connect to %s: %w", address, errors.Join(err, s.admin.Close()))
+	}
+	return s, nil
+}
+
+// parseDSN reads mysql://user:password@host:port/database?tls=true|skip-verify&socket=/path.
 // Its errors hold nothing of the text, which may have a password in it.
 func parseDSN(dsn string) (wire.Address, error) {
 	_, rest, _ := strings.Cut(dsn, "://")
@@ -67,7 +94,7 @@ func parseDSN(dsn string) (wire.Address, error) {
 	if err != nil {
 		return wire.Address{}, dbcanary.Errorf(dbcanary.CodeUsage, "the DSN is not like mysql://user:password@host:3306/")
 	}
-	address := wire.Address{Host: parsed.Hostname(), Port: 3306, User: unescape(user), Password: unescape(password)}
+	address := wire.Address{Host: parsed.Hostname(), Port: 3306, User: unescape(user), Password: unescape(password), Database: strings.TrimPrefix(parsed.Path, "/")}
 	if address.Host == "" {
 		address.Host = "127.0.0.1"
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/dbms"
 	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/wire/pgwire"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 )
@@ -50,6 +51,49 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 		return errors.Join(admin.Close(), dbms.DropDatabase(ctx, foreign), maintenance.Close())
 	}
 	return s, nil
+}
+
+// Open connects to a server that somebody else runs, in the database that the DSN
+// names.
+func (d *Driver) Open(ctx context.Context, dsn string) (dbms.Server, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		// pgx's own error repeats the DSN.
+		return nil, dbcanary.Errorf(dbcanary.CodeUsage, "connect to %s: the DSN is not like postgres://user:password@host:5432/database", dbcanary.RedactDSN(dsn))
+	}
+	reached, err := reach(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{address: reached, done: make(chan struct{}), detach: func(context.Context) error { return nil }}
+	if s.admin, err = open(reached); err != nil {
+		return nil, err
+	}
+	if s.version, err = askVersion(ctx, s.admin); err != nil {
+		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "connect to %s: %w", reached, errors.Join(err, s.admin.Close()))
+	}
+	return s, nil
+}
+
+// reach gives the first address of a DSN at which the measured path can log in:
+// sslmode=prefer, the default, means with TLS or else without.
+func reach(ctx context.Context, config *pgx.ConnConfig) (wire.Address, error) {
+	for {
+		where := address(config)
+		where.Database = config.Database
+		conn, err := pgwire.Dial(ctx, where)
+		if err == nil {
+			return where, conn.Close()
+		}
+		var refused *wire.ServerError
+		final := errors.As(err, &refused) && refused.Code != "28000" // no entry in pg_hba.conf: perhaps one without TLS
+		if len(config.Fallbacks) == 0 || final || ctx.Err() != nil {
+			return where, err
+		}
+		next := config.Fallbacks[0]
+		config.Host, config.Port, config.TLSConfig = next.Host, next.Port, next.TLSConfig
+		config.Fallbacks = config.Fallbacks[1:]
+	}
 }
 
 func address(config *pgx.ConnConfig) wire.Address {
