@@ -32,6 +32,14 @@ type State struct {
 	deleted atomic.Bool   // rows are gone for good
 }
 
+// ChangedState gives the State of data whose rows others may have changed since
+// the load, but not taken away for good.
+func ChangedState() *State {
+	state := new(State)
+	state.changed.Store(true)
+	return state
+}
+
 // Bind readies the benchmark on a connection: it prepares each statement for each
 // table, for as long as the connection lives. The session must be given a seed by
 // Reseed before its first Run. It fails with dbcanary.CodeUsage if the benchmark
