@@ -282,8 +282,7 @@ func confirmed(changes []Change) []int {
 func TestDetectReversed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		seed := rapid.Uint64().Draw(t, "seed")
-		r := rand.New(rand.NewPCG(seed, 1))
+		start := rapid.IntRange(0, 100).Draw(t, "start")
 		var x []float64
 		var want []int
 		level := 100.0
@@ -293,7 +292,8 @@ func TestDetectReversed(t *testing.T) {
 				level += 30
 			}
 			for range rapid.IntRange(20, 80).Draw(t, "points") {
-				x = append(x, level+r.Float64())
+				// A pattern and no noise, which in rare cases has a change of its own.
+				x = append(x, level+float64((start+7*len(x))%11)/11)
 			}
 		}
 		if diff := cmp.Diff(want, confirmed(detected(t, Series{Values: x}).Changes)); diff != "" {

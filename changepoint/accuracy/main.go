@@ -54,6 +54,7 @@ func run(args []string, out io.Writer) error {
 	worst := w.falseAlarms(*repeats)
 	w.power(*repeats)
 	w.intervals(*repeats)
+	w.ladders(*repeats)
 	w.speed()
 	w.printf("F1 %.3f clean-flagged %d/%d false-alarms-max %.3f\n", total.f1, total.flagged, total.clean, worst)
 	return w.err
