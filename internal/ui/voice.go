@@ -140,15 +140,17 @@ func (v *liveVoice) tick() {
 	}
 }
 
-// paint replaces what was painted before: cursor up, erase to the end of the screen.
+// paint writes over what was painted before, line by line: to erase all of it
+// first would flicker, and fill the scrollback of some terminals with old views.
 func (v *liveVoice) paint(lines []string) {
 	var screen strings.Builder
 	if v.painted > 0 {
-		fmt.Fprintf(&screen, "\x1b[%dA\r\x1b[J", v.painted)
+		fmt.Fprintf(&screen, "\x1b[%dA\r", v.painted)
 	}
 	for _, line := range lines {
-		screen.WriteString(line + "\n")
+		screen.WriteString("\x1b[K" + line + "\n")
 	}
+	screen.WriteString("\x1b[J")
 	v.painted = len(lines)
 	// A terminal that went away must not end the measurement.
 	_, _ = io.WriteString(v.w, screen.String())
