@@ -69,6 +69,9 @@ func ReadSeries(name string, content []byte, opts SeriesOptions) (SeriesFile, er
 	if err != nil {
 		return SeriesFile{}, err
 	}
+	if len(file.Series) == 0 {
+		return SeriesFile{}, seriesError(name, 0, 0, "there is no metric in any entry")
+	}
 	return file.ordered(name), nil
 }
 

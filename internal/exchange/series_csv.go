@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,7 +130,8 @@ func (t *csvTable) chooseColumns(opts SeriesOptions) error {
 	}
 	if opts.Environment == nil {
 		for _, name := range environmentColumns {
-			if i := t.known(name); i >= 0 && !t.startsWithNumber(i) {
+			// A load of the CPU is a metric, its name is none.
+			if i := t.known(name); i >= 0 && (name != "cpu" || !t.startsWithNumber(i)) {
 				t.environment = append(t.environment, i)
 			}
 		}
@@ -155,7 +157,8 @@ func (t *csvTable) chooseColumns(opts SeriesOptions) error {
 		}
 	}
 	if len(t.metrics) == 0 {
-		return seriesError(t.name, 1, 0, "no column holds numbers; there are %s", strings.Join(t.header, ", "))
+		return seriesError(t.name, 1, 0, "no column holds numbers; there are %s, and the first row is %q%s",
+			strings.Join(t.header, ", "), t.rows[0], decimalHint(strings.Join(t.rows[0], " ")))
 	}
 	return nil
 }
@@ -240,11 +243,7 @@ func (t *csvTable) point(r, column int) (Point, error) {
 	p := Point{Label: strconv.Itoa(r + 1)} // the number of the row, if nothing names it
 	v, ok := parseNumber(row[column])
 	if !ok {
-		hint := ""
-		if strings.Count(row[column], ",") == 1 && !strings.Contains(row[column], ".") {
-			hint = " (write a decimal point, not a comma)"
-		}
-		return p, seriesError(t.name, place.line, place.column, "column %q: %q is not a number%s", t.header[column], row[column], hint)
+		return p, seriesError(t.name, place.line, place.column, "column %q: %q is not a number%s", t.header[column], row[column], decimalHint(row[column]))
 	}
 	p.Value = v
 	if t.time >= 0 {
@@ -267,6 +266,15 @@ func (t *csvTable) point(r, column int) (Point, error) {
 		p.Environment[t.header[i]] = row[i]
 	}
 	return p, nil
+}
+
+var decimalComma = regexp.MustCompile(`\d,\d`)
+
+func decimalHint(text string) string {
+	if decimalComma.MatchString(text) {
+		return " (write a decimal point, not a comma)"
+	}
+	return ""
 }
 
 // timeLayouts are those of Otava's examples, RFC 3339 and what databases print.

@@ -25,9 +25,12 @@ func readJSON(name string, content []byte) (SeriesFile, error) {
 		}
 		offset = i + equals + 1
 		body = bytes.TrimRight(content[offset:], "; \r\n\t")
+		if len(bytes.TrimSpace(body)) == 0 {
+			return SeriesFile{}, seriesError(name, 1, 0, "%s is given no value", actionPrefix)
+		}
 	}
 	r := jsonReader{name: name, content: content, body: body, offset: int64(offset)}
-	if bytes.TrimSpace(body)[:1][0] == '[' {
+	if bytes.TrimSpace(body)[0] == '[' {
 		var list []struct {
 			Metrics json.RawMessage `json:"metrics"`
 			Name    json.RawMessage `json:"name"`
@@ -80,7 +83,7 @@ func (r jsonReader) decode(into any) error {
 		return seriesError(r.name, line, column, "not valid JSON: %v", err)
 	case errors.As(err, &mismatch):
 		line, column := lineAndColumn(r.content, r.offset+max(0, mismatch.Offset-1))
-		return seriesError(r.name, line, column, "%s: a %s stands where a %s belongs", fieldName(mismatch.Field), mismatch.Value, jsonKind(mismatch.Type.Kind().String()))
+		return seriesError(r.name, line, column, "%s: %s where %s should stand", fieldName(mismatch.Field), withArticle(mismatch.Value), jsonKind(mismatch.Type.Kind().String()))
 	}
 	return seriesError(r.name, 0, 0, "%v", err)
 }
@@ -95,13 +98,20 @@ func fieldName(field string) string {
 func jsonKind(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "float"), strings.HasPrefix(kind, "int"):
-		return "number"
+		return "a number"
 	case kind == "slice":
-		return "list"
+		return "a list"
 	case kind == "map", kind == "struct":
-		return "object"
+		return "an object"
 	}
-	return kind
+	return withArticle(kind)
+}
+
+func withArticle(noun string) string {
+	if noun == "array" || noun == "object" {
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // collector keeps series in the order in which they first appear.
