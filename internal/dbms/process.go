@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -36,6 +37,9 @@ type Process struct {
 	cmd     *exec.Cmd
 	done    chan struct{}
 	err     error // of the wait; read after done
+
+	mu     sync.Mutex
+	memory sharedMemory
 }
 
 // StartProcess starts the command. The child runs as the account for servers
@@ -54,7 +58,10 @@ func StartProcess(ctx context.Context, command Command) (*Process, error) {
 		return nil, fmt.Errorf("open the log of %s: %w", filepath.Base(command.Path), err)
 	}
 	cmd.Stdout, cmd.Stderr = log, log
-	p := &Process{command: command, cmd: cmd, done: make(chan struct{})}
+	p := &Process{
+		command: command, cmd: cmd, done: make(chan struct{}),
+		memory: sharedMemory{files: map[string]bool{}, segments: map[int]bool{}},
+	}
 	started := make(chan error, 1)
 	go p.run(started)
 	err = <-started
@@ -173,6 +180,9 @@ func (p *Process) run(started chan<- error) {
 	started <- nil
 	p.err = p.cmd.Wait()
 	killAll(p.leftovers())
+	p.mu.Lock()
+	p.memory.free()
+	p.mu.Unlock()
 	close(p.done)
 }
 
@@ -211,11 +221,25 @@ func (p *Process) Stop(ctx context.Context, polite syscall.Signal) error {
 	}
 }
 
+// NoteMemory remembers the shared memory of the child, which is given back when
+// it ends without doing so. A driver calls it once the server is up.
+func (p *Process) NoteMemory() { p.noteMemory(nil) }
+
+func (p *Process) noteMemory(family []procStat) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.memory.note(p.PID())
+	for _, stat := range family {
+		p.memory.note(stat.pid)
+	}
+}
+
 // Kill ends the child and all its children with SIGKILL and returns when they are gone.
 func (p *Process) Kill() {
 	// A stopped process forks no more, so the list of its children stays true.
 	if p.cmd.Process.Signal(syscall.SIGSTOP) == nil {
 		family := descendants(p.PID())
+		p.noteMemory(family)
 		_ = syscall.Kill(-p.PID(), syscall.SIGKILL) // the child heads its group; gone already is fine
 		killAll(family)
 	}

@@ -227,6 +227,10 @@ func (f *fixture) copies(t *testing.T) {
 	if second.PID() == 0 {
 		return
 	}
+	memory := sharedMemory(second.PID())
+	if f.Driver.Family() == dbcanary.Postgres && len(memory) == 0 {
+		t.Error("no shared memory of PostgreSQL seen")
+	}
 	kill(t, second.PID())
 	wait(t, "the death of the server is noticed", func() bool { return closed(second.Done()) })
 	if len(second.LogTail(5)) == 0 {
@@ -234,6 +238,7 @@ func (f *fixture) copies(t *testing.T) {
 	}
 	must(t, second.Stop(context.Background()))
 	wait(t, "no process is left", func() bool { return len(processesOf(f.root)) == 0 })
+	checkFreed(t, second.PID(), memory)
 }
 
 func (f *fixture) refused(t *testing.T) {

@@ -133,12 +133,7 @@ func (f *fixture) killedParent(t *testing.T) {
 	}
 	must(t, parent.cmd.Process.Kill())
 	wait(t, "the server and its children end with their parent", func() bool { return !exists(parent.pid) && len(processesOf(dir)) == 0 })
-	for _, path := range memory {
-		wait(t, "shared memory "+path+" is given back", func() bool { _, err := os.Stat(path); return err != nil })
-	}
-	if segments := systemVSegments(parent.pid); len(segments) > 0 {
-		t.Errorf("System V segments are left: %v", segments)
-	}
+	checkFreed(t, parent.pid, memory)
 	_ = parent.cmd.Wait() // it was killed
 	removed, err := dbms.Sweep(t.Context(), root)
 	must(t, err)
@@ -176,6 +171,17 @@ func sharedMemory(pid int) []string {
 		}
 	}
 	return paths
+}
+
+// checkFreed looks whether a dead server's shared memory is gone.
+func checkFreed(t *testing.T, pid int, files []string) {
+	t.Helper()
+	for _, path := range files {
+		wait(t, "shared memory "+path+" is given back", func() bool { _, err := os.Stat(path); return err != nil })
+	}
+	if segments := systemVSegments(pid); len(segments) > 0 {
+		t.Errorf("System V segments are left: %v", segments)
+	}
 }
 
 // systemVSegments lists the segments that a process made: the fifth field of

@@ -26,9 +26,7 @@ type server struct {
 	version string
 	address wire.Address
 	admin   *sql.DB
-	process *dbms.Process // nil when attached
-	data    string
-	shared  []string                        // shared memory that a kill would leave
+	process *dbms.Process                   // nil when attached
 	detach  func(ctx context.Context) error // nil unless attached
 	done    chan struct{}                   // of an attached server: closed by Stop
 
@@ -51,12 +49,13 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 	if err := errors.Join(err, maintenance.Close()); err != nil {
 		return nil, err
 	}
+	process.NoteMemory()
 	admin, err := l.openSocket(port, database)
 	if err != nil {
 		return nil, err
 	}
 	s := &server{
-		process: process, admin: admin, data: l.instance.Data, shared: sharedFiles(process.PID()),
+		process: process, admin: admin,
 		address: wire.Address{Host: "127.0.0.1", Port: port, User: benchUser, Password: password, Database: database},
 	}
 	if s.version, err = askVersion(ctx, admin); err != nil {
@@ -180,7 +179,7 @@ func (s *server) Stop(ctx context.Context) error {
 		}
 		_ = s.admin.Close() // fails when the server is dead already
 		// SIGINT is the fast shutdown: sessions are ended, a checkpoint is written.
-		s.stopErr = errors.Join(s.process.Stop(ctx, syscall.SIGINT), freeMemory(s.data, s.shared))
+		s.stopErr = s.process.Stop(ctx, syscall.SIGINT)
 	})
 	return s.stopErr
 }

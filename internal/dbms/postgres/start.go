@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -100,7 +99,7 @@ func (l *launch) serve(ctx context.Context, port int) (*server, error) {
 	s, err := l.connect(ctx, process, port)
 	if err != nil {
 		process.Kill()
-		return nil, l.explain(errors.Join(err, freeMemory(l.instance.Data, nil)))
+		return nil, l.explain(err)
 	}
 	return s, nil
 }
