@@ -45,7 +45,8 @@ position each become a history. A file "-" is the standard input.
 A change is confirmed, or suspect if fewer than five points follow it. Changes that
 are known are kept in ` + history.KnownName + ` beside the data; see
 docs/CHANGEPOINT.md. With --gate the exit code is 3 if a change for the worse is
-confirmed and not known, 4 if one is suspect.`,
+confirmed and not known, 4 if one is suspect, came when the environment changed
+too, or if a series could not be judged.`,
 		Example: `  dbcanary detect
   dbcanary detect --db results/dbcanary.db --metric qps --since 8.0.30
   dbcanary detect nightly.csv --column p99 --time date --label commit --gate
@@ -208,7 +209,7 @@ func (o *detectOptions) judge(report *history.Report) error {
 	case confirmed > 0:
 		return dbcanary.Errorf(dbcanary.CodeRegression, "gate: %s for the worse, confirmed and new", what(confirmed))
 	case suspects > 0:
-		return dbcanary.Errorf(dbcanary.CodeInconclusive, "gate: %s for the worse suspect: measure again", what(suspects))
+		return dbcanary.Errorf(dbcanary.CodeInconclusive, "gate: %s for the worse can't be told from a spike or from a change of the environment: measure again", what(suspects))
 	}
 	if problems := report.Unjudged(); problems > 0 {
 		return dbcanary.Errorf(dbcanary.CodeInconclusive, "gate: %d of %d series could not be judged", problems, len(report.Findings))

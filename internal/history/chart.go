@@ -46,10 +46,11 @@ func (f *Finding) chart(width int) string {
 	var b strings.Builder
 	for row := range chartRows {
 		fmt.Fprintf(&b, "  %s%s ┤", strings.Repeat(" ", margin-utf8.RuneCountInString(labels[row])), labels[row])
-		for _, h := range heights {
-			b.WriteRune(cell(h, low, high, row))
+		line := make([]rune, columns)
+		for c, h := range heights {
+			line[c] = cell(h, low, high, row)
 		}
-		b.WriteString("\n")
+		b.WriteString(strings.TrimRight(string(line), " ") + "\n")
 	}
 	b.WriteString(strings.Repeat(" ", margin+4) + f.chartMarks(columns) + "\n")
 	return b.String()

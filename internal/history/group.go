@@ -161,7 +161,13 @@ func most(members []Member) string {
 		return sizeText(members[0].Change.Change)
 	}
 	largest := members[0] // they are sorted
-	return name(largest.Finding.Series) + " most, " + sizeText(largest.Change.Change)
+	text := name(largest.Finding.Series)
+	if !slices.ContainsFunc(members, func(m Member) bool { return m.Finding.Series.Benchmark != largest.Finding.Series.Benchmark }) {
+		text = largest.Finding.Series.Metric
+	} else if !slices.ContainsFunc(members, func(m Member) bool { return m.Finding.Series.Metric != largest.Finding.Series.Metric }) {
+		text = largest.Finding.Series.Benchmark
+	}
+	return text + " most, " + sizeText(largest.Change.Change)
 }
 
 // marks says what is common to the members or holds for some: suspects, known, environment.

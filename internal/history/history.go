@@ -386,13 +386,13 @@ func isCommit(label string) bool {
 }
 
 // Judge is what a gate says: new changes for the worse that are confirmed, and
-// that are only suspect.
+// those that are only suspect, or that came when the environment changed too.
 func (r *Report) Judge() (confirmed, suspects int) {
 	for _, f := range r.Findings {
 		for _, c := range f.Changes {
 			switch {
 			case c.Known != nil || !c.Bad():
-			case c.State == changepoint.Confirmed:
+			case c.State == changepoint.Confirmed && len(c.Environment) == 0:
 				confirmed++
 			default:
 				suspects++

@@ -70,7 +70,16 @@ func intervalText(c changepoint.Change) string {
 	if math.IsNaN(low) || math.IsNaN(high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
 		return ""
 	}
-	return percent(low) + " to " + percent(high) + " %"
+	return rangeText(low, high)
+}
+
+// rangeText gives the ends of an interval with a decimal, since they may be near each other.
+func rangeText(low, high float64) string {
+	decimals := 1
+	if math.Abs(low) < 0.001 && math.Abs(high) < 0.001 {
+		decimals = 2
+	}
+	return fmt.Sprintf("%+.*f to %+.*f %%", decimals, 100*low, decimals, 100*high)
 }
 
 func plural(n int, noun string) string {

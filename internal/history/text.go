@@ -192,11 +192,11 @@ func (x *Fix) text() string {
 	case "unknown":
 		return start + "can't tell whether the level is restored: " + x.Reason
 	case "restored":
-		return start + fmt.Sprintf("the level is restored (%s to %s %% of difference)", percent(x.LeftLow), percent(x.LeftHigh))
+		return start + fmt.Sprintf("the level is restored (%s of difference)", rangeText(x.LeftLow, x.LeftHigh))
 	case "not restored":
-		return start + fmt.Sprintf("NOT restored: still %s %% %s (%s to %s %%)", percent(x.Left), x.Word, percent(x.LeftLow), percent(x.LeftHigh))
+		return start + fmt.Sprintf("NOT restored: still %s, %s %% (%s)", x.Word, percent(x.Left), rangeText(x.LeftLow, x.LeftHigh))
 	}
-	return start + fmt.Sprintf("%s: now %s %% %s (%s to %s %%)", x.Verdict, percent(x.Left), x.Word, percent(x.LeftLow), percent(x.LeftHigh))
+	return start + fmt.Sprintf("%s: now %s, %s %% (%s)", x.Verdict, x.Word, percent(x.Left), rangeText(x.LeftLow, x.LeftHigh))
 }
 
 // WriteMarkdown writes the report as GitHub Flavored Markdown.
