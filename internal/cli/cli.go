@@ -71,6 +71,7 @@ with --gate also 3 a target is slower, 4 it can't tell.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newCompareCommand(env),
+		newBenchCommand(env),
 		newResumeCommand(env),
 		newRunsCommand(env),
 		newReportCommand(env),

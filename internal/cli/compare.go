@@ -172,13 +172,19 @@ func (o *compareOptions) plan(specs []dbcanary.TargetSpec) (dbcanary.Plan, error
 		p.Suite = ""
 	}
 	if p.Seed == 0 {
-		var random [8]byte
-		if _, err := rand.Read(random[:]); err != nil {
-			return p, fmt.Errorf("draw a seed: %w", err)
+		if p.Seed, err = randomSeed(); err != nil {
+			return p, err
 		}
-		p.Seed = binary.LittleEndian.Uint64(random[:]) >> 1 // SQLite integers are signed
 	}
 	return p, nil
+}
+
+func randomSeed() (uint64, error) {
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return 0, fmt.Errorf("draw a seed: %w", err)
+	}
+	return binary.LittleEndian.Uint64(random[:]) >> 1, nil // SQLite integers are signed
 }
 
 // choosePlacement takes the user's placement, or the one that varies least: with

@@ -41,11 +41,16 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 	if err != nil {
 		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "%w", err)
 	}
+	reached, err := reach(ctx, config.Copy())
+	if err != nil {
+		return nil, err
+	}
+	reached.Database = database
 	if err := dbms.ClaimDatabase(ctx, foreign); err != nil {
 		return nil, err
 	}
 	admin := foreign.open()
-	s := &server{version: version, admin: admin, address: address(config), done: make(chan struct{})}
+	s := &server{version: version, admin: admin, address: reached, done: make(chan struct{})}
 	s.detach = func(ctx context.Context) error {
 		// A database can't be dropped by, or under, a session in it.
 		return errors.Join(admin.Close(), dbms.DropDatabase(ctx, foreign), maintenance.Close())
