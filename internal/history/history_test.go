@@ -169,8 +169,10 @@ func TestKnownThatFitsNothing(t *testing.T) {
 }
 
 func TestEnvironmentIsToldApart(t *testing.T) {
-	series := exchange.Series{Benchmark: "scan", Metric: "qps", Better: exchange.HigherIsBetter,
-		Points: points(commit, 40, 1, func(i int) float64 { return 1000 - 200*float64(i/20) })}
+	series := exchange.Series{
+		Benchmark: "scan", Metric: "qps", Better: exchange.HigherIsBetter,
+		Points: points(commit, 40, 1, func(i int) float64 { return 1000 - 200*float64(i/20) }),
+	}
 	for i := range series.Points {
 		kernel := "6.1"
 		if i >= 20 {
@@ -198,8 +200,10 @@ func TestFromStore(t *testing.T) {
 	defer st.Close()
 	versions := []string{"8.0.4", "8.0.11", "8.0.28", "8.0.29", "8.0.30", "8.0.36"}
 	for _, tableSize := range []int{1000, 5000} {
-		run := dbcanary.Run{Started: time.Unix(1e9, 0), Host: dbcanary.Host{Name: "h", Kernel: "6.1"},
-			Plan: dbcanary.Plan{Tables: 1, TableSize: tableSize, Threads: 1, PSMode: "text", Placement: dbcanary.PlacementFree}}
+		run := dbcanary.Run{
+			Started: time.Unix(1e9, 0), Host: dbcanary.Host{Name: "h", Kernel: "6.1"},
+			Plan: dbcanary.Plan{Tables: 1, TableSize: tableSize, Threads: 1, PSMode: "text", Placement: dbcanary.PlacementFree},
+		}
 		for _, v := range versions {
 			run.Targets = append(run.Targets, dbcanary.Target{Name: "mysql@" + v, Build: dbcanary.Build{Family: dbcanary.MySQL, Version: v}})
 		}
@@ -247,8 +251,10 @@ func addTrials(t *testing.T, st *store.Store, run int64, versions []string) {
 				if i >= 4 {
 					operations = operations * 85 / 100
 				}
-				trial := dbcanary.Trial{Benchmark: "scan", Target: "mysql@" + v, Instance: instance, Block: block,
-					Started: time.Unix(1e9, 0), ElapsedNs: 1e9, Operations: operations, ServerCPUNs: 9e8, ServerContextSwitches: -1}
+				trial := dbcanary.Trial{
+					Benchmark: "scan", Target: "mysql@" + v, Instance: instance, Block: block,
+					Started: time.Unix(1e9, 0), ElapsedNs: 1e9, Operations: operations, ServerCPUNs: 9e8, ServerContextSwitches: -1,
+				}
 				if block == 2 {
 					trial.Void, trial.Operations = "foreign load", 1
 				}
