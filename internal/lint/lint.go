@@ -25,7 +25,7 @@ var tiers = [][]string{
 	{""},
 	{"stat", "changepoint", "internal/plan", "internal/profile", "internal/verdict"},
 	{"internal/wire", "internal/load", "internal/workload", "internal/probe", "internal/build", "internal/dbms", "internal/config"},
-	{"internal/lab", "internal/store", "internal/exchange", "internal/history", "internal/report"},
+	{"internal/lab", "internal/bench", "internal/store", "internal/exchange", "internal/history", "internal/report"},
 	{"internal/ui", "internal/cli"},
 	{"cmd"},
 }
