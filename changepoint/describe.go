@@ -136,12 +136,13 @@ const (
 	tailPoints    = minSegment - 1
 	tailReference = 50 // most points of the last level that they are compared with
 	tailLeast     = 10 // fewest
-	tailThreshold = 5.0
+	tailThreshold = 4.0
+	tailSingle    = 7.0 // for one point, which a long-tailed noise throws far
 )
 
 // suspect looks at the last points of the series, after the last change: if
 // they are all beyond all points of the level before them, on the same side, and
-// the nearest of them by five deviations, the level may have changed. The
+// the nearest of them by so many deviations, the level may have changed. The
 // longest such tail is reported.
 func (j *judge) suspect(p *points, from int) (Change, bool) {
 	n := len(j.x)
@@ -160,7 +161,11 @@ func (j *judge) suspect(p *points, from int) (Change, bool) {
 		case tail[len(tail)-1] < reference[0]:
 			score = (center - tail[len(tail)-1]) / deviation
 		}
-		if !(score >= tailThreshold+j.strictness) {
+		threshold := tailThreshold + j.strictness
+		if size == 1 {
+			threshold = tailSingle + j.strictness
+		}
+		if !(score >= threshold) {
 			continue
 		}
 		c := Change{
@@ -168,7 +173,7 @@ func (j *judge) suspect(p *points, from int) (Change, bool) {
 			LastGoodPosition: p.position[i-1], FirstBadPosition: p.position[i],
 			Before: Level{center, len(reference)}, After: Level{median(tail), len(tail)}, State: Suspect,
 			Judged: Judgement{
-				Rule: "tail", Score: score, Threshold: tailThreshold + j.strictness,
+				Rule: "tail", Score: score, Threshold: threshold,
 				Visible: math.NaN(), Ratio: math.NaN(), Lag1: math.NaN(),
 			},
 		}
