@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 
@@ -47,10 +48,28 @@ func (s *Series) joinLabels() bool {
 	return apart
 }
 
+// manyRepeats of one position are more than a ladder usually has.
+const manyRepeats = 30
+
+// mostRepeats is the largest number of points of one position, and its label.
+func (s *Series) mostRepeats() (int, string) {
+	count, most, label := map[string]int{}, 0, ""
+	for _, p := range s.Points {
+		if count[p.Label]++; count[p.Label] > most {
+			most, label = count[p.Label], p.Label
+		}
+	}
+	return most, label
+}
+
 // ordered orders all series of a file and notes once what that changed.
 func (f SeriesFile) ordered(name string) SeriesFile {
 	noted := map[string]bool{}
 	for i := range f.Series {
+		if most, label := f.Series[i].mostRepeats(); most > manyRepeats && !noted["repeats"] {
+			noted["repeats"] = true
+			f.Notes = append(f.Notes, fmt.Sprintf("%s: %d values are of the position %q; if they are a history, name its column with --label", name, most, label))
+		}
 		if how := f.Series[i].order(); how != "" && !noted[how] {
 			noted[how] = true
 			f.Notes = append(f.Notes, name+": the positions stood in another order: "+how)
