@@ -37,9 +37,11 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, admin.Close()) }()
-	s := &server{address: address, done: make(chan struct{})}
-	s.address.Database = database
-	if s.version, err = askVersion(ctx, admin); err != nil {
+	where := address
+	where.Database = database
+	s := new(server)
+	s.Handle = dbms.NewAttached(where, func(ctx context.Context) error { return dbms.DropDatabase(ctx, claim{s.DB}) })
+	if s.Release, err = askVersion(ctx, admin); err != nil {
 		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "%w", err)
 	}
 	if err := d.checkFamily(ctx, admin); err != nil {
@@ -48,10 +50,9 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 	if err := dbms.ClaimDatabase(ctx, claim{admin}); err != nil {
 		return nil, err
 	}
-	if s.admin, err = open(s.address); err != nil {
+	if s.DB, err = open(where); err != nil {
 		return nil, err
 	}
-	s.detach = func(ctx context.Context) error { return dbms.DropDatabase(ctx, claim{s.admin}) }
 	return s, nil
 }
 
@@ -70,12 +71,12 @@ func (d *Driver) Open(ctx context.Context, dsn string) (dbms.Server, error) {
 	if err := conn.Close(); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
 	}
-	s := &server{address: address, done: make(chan struct{}), detach: func(context.Context) error { return nil }}
-	if s.admin, err = open(address); err != nil {
+	s := &server{dbms.NewAttached(address, func(context.Context) error { return nil })}
+	if s.DB, err = open(address); err != nil {
 		return nil, err
 	}
-	if s.version, err = askVersion(ctx, s.admin); err != nil {
-		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "connect to %s: %w", address, errors.Join(err, s.admin.Close()))
+	if s.Release, err = askVersion(ctx, s.DB); err != nil {
+		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "connect to %s: %w", address, errors.Join(err, s.DB.Close()))
 	}
 	return s, nil
 }

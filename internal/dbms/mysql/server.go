@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
@@ -18,19 +17,8 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 )
 
-// server is a server that runs: one of ours with its process, or an attached
-// one with what has to be undone.
-type server struct {
-	version string
-	address wire.Address
-	admin   *sql.DB
-	process *dbms.Process                   // nil when attached
-	detach  func(ctx context.Context) error // nil unless attached
-	done    chan struct{}                   // of an attached server: closed by Stop
-
-	stop    sync.Once
-	stopErr error
-}
+// server is a server that runs: one of ours with its process, or an attached one.
+type server struct{ *dbms.Handle }
 
 // connect waits until the server answers and makes the handles to it.
 func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (*server, error) {
@@ -39,13 +27,11 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 	if err != nil {
 		return nil, err
 	}
-	s := &server{
-		process: process,
-		address: wire.Address{Host: "127.0.0.1", Port: port, User: benchUser, Password: l.user, Database: database},
-	}
+	where := wire.Address{Host: "127.0.0.1", Port: port, User: benchUser, Password: l.user, Database: database}
+	s := &server{dbms.NewStarted(process, where, syscall.SIGTERM)}
 	err = dbms.WaitReady(ctx, process, startTimeout, func(ctx context.Context) error { return final(admin.PingContext(ctx)) })
 	if err == nil {
-		s.version, err = askVersion(ctx, admin)
+		s.Release, err = askVersion(ctx, admin)
 	}
 	if err == nil {
 		err = l.ignored()
@@ -61,7 +47,7 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 	if err := errors.Join(err, admin.Close()); err != nil {
 		return nil, err
 	}
-	s.admin, err = open(wire.Address{Socket: socket, User: adminUser, Password: l.admin, Database: database})
+	s.DB, err = open(wire.Address{Socket: socket, User: adminUser, Password: l.admin, Database: database})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +65,7 @@ func final(err error) error {
 }
 
 func (s *server) tryUser(ctx context.Context, socket string) (err error) {
-	address := s.address
+	address := s.Where
 	address.Socket = socket
 	db, err := open(address)
 	if err != nil {
@@ -87,7 +73,7 @@ func (s *server) tryUser(ctx context.Context, socket string) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := db.PingContext(ctx); err != nil {
-		return fmt.Errorf("log in as %s: %w", s.address.User, err)
+		return fmt.Errorf("log in as %s: %w", s.Where.User, err)
 	}
 	return nil
 }
@@ -159,21 +145,8 @@ func askVersion(ctx context.Context, db *sql.DB) (string, error) {
 	return numbersPattern.FindString(version), nil
 }
 
-func (s *server) Version() string { return s.version }
-
-func (s *server) PID() int {
-	if s.process == nil {
-		return 0
-	}
-	return s.process.PID()
-}
-
-func (s *server) Address() wire.Address { return s.address }
-
-func (s *server) Admin() *sql.DB { return s.admin }
-
 func (s *server) Connect(ctx context.Context) (wire.Conn, error) {
-	return mysqlwire.Dial(ctx, s.address)
+	return mysqlwire.Dial(ctx, s.Where)
 }
 
 // individual are variables whose values belong to one instance or one moment.
@@ -188,36 +161,9 @@ func individual() []string {
 }
 
 func (s *server) Settings(ctx context.Context) ([]dbcanary.Setting, error) {
-	rows, err := s.admin.QueryContext(ctx, "SHOW GLOBAL VARIABLES")
+	rows, err := s.DB.QueryContext(ctx, "SHOW GLOBAL VARIABLES")
 	if err != nil {
 		return nil, fmt.Errorf("read the settings of the server: %w", err)
 	}
 	return dbms.ScanSettings(rows, func(name string) bool { return !slices.Contains(individual(), name) })
-}
-
-func (s *server) Done() <-chan struct{} {
-	if s.process == nil {
-		return s.done
-	}
-	return s.process.Done()
-}
-
-func (s *server) LogTail(n int) []string {
-	if s.process == nil {
-		return nil
-	}
-	return s.process.LogTail(n)
-}
-
-func (s *server) Stop(ctx context.Context) error {
-	s.stop.Do(func() {
-		if s.process == nil {
-			s.stopErr = errors.Join(s.detach(ctx), s.admin.Close())
-			close(s.done)
-			return
-		}
-		_ = s.admin.Close() // fails when the server is dead already
-		s.stopErr = s.process.Stop(ctx, syscall.SIGTERM)
-	})
-	return s.stopErr
 }

@@ -50,11 +50,11 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 		return nil, err
 	}
 	admin := foreign.open()
-	s := &server{version: version, admin: admin, address: reached, done: make(chan struct{})}
-	s.detach = func(ctx context.Context) error {
+	s := &server{dbms.NewAttached(reached, func(ctx context.Context) error {
 		// A database can't be dropped by, or under, a session in it.
 		return errors.Join(admin.Close(), dbms.DropDatabase(ctx, foreign), maintenance.Close())
-	}
+	})}
+	s.Release, s.DB = version, admin
 	return s, nil
 }
 
@@ -70,12 +70,12 @@ func (d *Driver) Open(ctx context.Context, dsn string) (dbms.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{address: reached, done: make(chan struct{}), detach: func(context.Context) error { return nil }}
-	if s.admin, err = open(reached); err != nil {
+	s := &server{dbms.NewAttached(reached, func(context.Context) error { return nil })}
+	if s.DB, err = open(reached); err != nil {
 		return nil, err
 	}
-	if s.version, err = askVersion(ctx, s.admin); err != nil {
-		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "connect to %s: %w", reached, errors.Join(err, s.admin.Close()))
+	if s.Release, err = askVersion(ctx, s.DB); err != nil {
+		return nil, dbcanary.Errorf(dbcanary.CodeUnavailable, "connect to %s: %w", reached, errors.Join(err, s.DB.Close()))
 	}
 	return s, nil
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/dbcanary/dbcanary"
@@ -20,19 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// server is a server that runs: one of ours with its process, or an attached
-// one with what has to be undone.
-type server struct {
-	version string
-	address wire.Address
-	admin   *sql.DB
-	process *dbms.Process                   // nil when attached
-	detach  func(ctx context.Context) error // nil unless attached
-	done    chan struct{}                   // of an attached server: closed by Stop
-
-	stop    sync.Once
-	stopErr error
-}
+// server is a server that runs: one of ours with its process, or an attached one.
+type server struct{ *dbms.Handle }
 
 // connect waits until the server answers, gives the benchmark user a new
 // password and makes the handles to the server.
@@ -54,11 +42,11 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 	if err != nil {
 		return nil, err
 	}
-	s := &server{
-		process: process, admin: admin,
-		address: wire.Address{Host: "127.0.0.1", Port: port, User: benchUser, Password: password, Database: database},
-	}
-	if s.version, err = askVersion(ctx, admin); err != nil {
+	where := wire.Address{Host: "127.0.0.1", Port: port, User: benchUser, Password: password, Database: database}
+	// SIGINT is the fast shutdown: sessions are ended, a checkpoint is written.
+	s := &server{dbms.NewStarted(process, where, syscall.SIGINT)}
+	s.DB = admin
+	if s.Release, err = askVersion(ctx, admin); err != nil {
 		return nil, errors.Join(err, admin.Close())
 	}
 	return s, nil
@@ -125,20 +113,7 @@ func askVersion(ctx context.Context, db *sql.DB) (string, error) {
 	return version, nil
 }
 
-func (s *server) Version() string { return s.version }
-
-func (s *server) PID() int {
-	if s.process == nil {
-		return 0
-	}
-	return s.process.PID()
-}
-
-func (s *server) Address() wire.Address { return s.address }
-
-func (s *server) Admin() *sql.DB { return s.admin }
-
-func (s *server) Connect(ctx context.Context) (wire.Conn, error) { return pgwire.Dial(ctx, s.address) }
+func (s *server) Connect(ctx context.Context) (wire.Conn, error) { return pgwire.Dial(ctx, s.Where) }
 
 // individual are settings whose values belong to one instance or one session.
 func individual() []string {
@@ -149,37 +124,9 @@ func individual() []string {
 }
 
 func (s *server) Settings(ctx context.Context) ([]dbcanary.Setting, error) {
-	rows, err := s.admin.QueryContext(ctx, "SELECT name, current_setting(name) FROM pg_settings")
+	rows, err := s.DB.QueryContext(ctx, "SELECT name, current_setting(name) FROM pg_settings")
 	if err != nil {
 		return nil, fmt.Errorf("read the settings of the server: %w", err)
 	}
 	return dbms.ScanSettings(rows, func(name string) bool { return !slices.Contains(individual(), name) })
-}
-
-func (s *server) Done() <-chan struct{} {
-	if s.process == nil {
-		return s.done
-	}
-	return s.process.Done()
-}
-
-func (s *server) LogTail(n int) []string {
-	if s.process == nil {
-		return nil
-	}
-	return s.process.LogTail(n)
-}
-
-func (s *server) Stop(ctx context.Context) error {
-	s.stop.Do(func() {
-		if s.process == nil {
-			s.stopErr = errors.Join(s.detach(ctx), s.admin.Close())
-			close(s.done)
-			return
-		}
-		_ = s.admin.Close() // fails when the server is dead already
-		// SIGINT is the fast shutdown: sessions are ended, a checkpoint is written.
-		s.stopErr = s.process.Stop(ctx, syscall.SIGINT)
-	})
-	return s.stopErr
 }
