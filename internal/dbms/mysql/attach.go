@@ -95,7 +95,7 @@ func parseDSN(dsn string) (wire.Address, error) {
 	if err != nil {
 		return wire.Address{}, dbcanary.Errorf(dbcanary.CodeUsage, "the DSN is not like mysql://user:password@host:3306/")
 	}
-	address := wire.Address{Host: parsed.Hostname(), Port: 3306, User: unescape(user), Password: unescape(password), Database: strings.TrimPrefix(parsed.Path, "/")}
+	address := wire.Address{Host: parsed.Hostname(), Port: 3306, User: unescape(user), Password: unescape(password), Database: strings.Trim(parsed.Path, "/")}
 	if address.Host == "" {
 		address.Host = "127.0.0.1"
 	}
