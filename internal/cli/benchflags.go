@@ -74,12 +74,12 @@ func normalizeBench(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 // sysbenchOptions are the options of sysbench beside those that bench has itself.
 // They are hidden: docs/BENCH.md lists them.
 type sysbenchOptions struct {
-	driver, randType         string
-	mysql, pgsql             bench.Login
-	counts                   map[string]*int
-	rangeSelects, skipTrx    onOff
-	fixed                    map[string]*string
-	without                  map[string]*string
+	driver, randType      string
+	mysql, pgsql          bench.Login
+	counts                map[string]*int
+	rangeSelects, skipTrx onOff
+	fixed                 map[string]*string
+	without               map[string]*string
 }
 
 // The options of sysbench that change nothing here.

@@ -258,6 +258,12 @@ type wrongAnswer struct {
 	least, most int64
 }
 
+// IsWrongAnswer tells whether an error of Run is about an answer that can't be right.
+func IsWrongAnswer(err error) bool {
+	var wrong *wrongAnswer
+	return errors.As(err, &wrong)
+}
+
 func (s *Session) wrongAnswer(bound *boundStep, size int64) error {
 	verb := "returned"
 	if bound.step.Answer.judgesAffected() {

@@ -1,0 +1,190 @@
+// Package bench puts load on a server that somebody else runs: one benchmark, at
+// one number of connections or a sweep of them, on tables like sysbench's that it
+// makes and removes on demand. It also knows sysbench's names and options, so
+// that a script written for sysbench runs. It compares nothing: that is compare's.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/load"
+	"github.com/dbcanary/dbcanary/internal/plan"
+	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/workload"
+)
+
+// Options says what to run and how fast.
+type Options struct {
+	Benchmark workload.Benchmark
+	Data      workload.Data
+	PSMode    string // workload.Prepared or workload.Text
+	Threads   []int  // numbers of connections, one step for each
+
+	Warmup time.Duration
+	Time   time.Duration // 0 if Events decides
+	Events int64         // of each step; 0 for no limit
+
+	Rate    float64 // open loop: events per second; 0 for a closed loop
+	Poisson bool
+	Seed    uint64
+
+	IntervalEvery time.Duration       // 0 for no intervals
+	Interval      func(load.Progress) // called for each; may be nil
+}
+
+// Check gives an error with dbcanary.CodeUsage for options that can't be run.
+func (o Options) Check() error {
+	problem := ""
+	switch {
+	case len(o.Threads) == 0:
+		problem = "--threads names no number of connections"
+	case o.Time < 0 || o.Warmup < 0 || o.IntervalEvery < 0:
+		problem = "--time, --warmup and --report-interval can't be below 0"
+	case o.Events < 0:
+		problem = "--events can't be below 0"
+	case o.Time == 0 && o.Events == 0:
+		problem = "--time 0 without --events would never end"
+	case o.Rate < 0:
+		problem = "--rate can't be below 0"
+	}
+	for _, threads := range o.Threads {
+		if threads < 1 || threads > maxThreads {
+			problem = fmt.Sprintf("--threads %d is not from 1 to %d", threads, maxThreads)
+		}
+	}
+	if problem != "" {
+		return dbcanary.Errorf(dbcanary.CodeUsage, "%s", problem)
+	}
+	return o.Data.Check()
+}
+
+const maxThreads = 100_000
+
+// Result is what a run gave.
+type Result struct {
+	Options
+	Name    string // of the benchmark as the user called it
+	Program string
+	Server  Identity
+	Started time.Time
+	Steps   []Step
+}
+
+// Identity says which server was measured.
+type Identity struct {
+	Family  dbcanary.Family
+	Version string
+	Address string // "user@host:port/database"
+}
+
+// Step is what one number of connections gave.
+type Step struct {
+	Threads   int
+	Recording *load.Recording // never nil
+	Intervals []load.Progress
+	Err       error // why the step is no full measurement; nil if it is one
+}
+
+// Run does a step for each number of connections and tells done of it as it ends.
+// It stops at the first step that is no full measurement and gives its error; the
+// step is in the list too, if it began.
+func (s *Server) Run(ctx context.Context, options Options, done func(Step)) ([]Step, error) {
+	if err := options.Check(); err != nil {
+		return nil, err
+	}
+	// Others may have run their benchmarks on the tables; rows that they deleted
+	// are missed, so that no empty answer passes for a fast one.
+	state := workload.ChangedState()
+	var steps []Step
+	for index, threads := range options.Threads {
+		step, err := s.step(ctx, options, state, index, threads)
+		if step != nil {
+			steps = append(steps, *step)
+			done(*step)
+		}
+		if err != nil {
+			return steps, err
+		}
+	}
+	return steps, nil
+}
+
+// step runs one number of connections; the step is nil if it never began.
+func (s *Server) step(ctx context.Context, options Options, state *workload.State, index, threads int) (*Step, error) {
+	workers, err := s.workers(ctx, options, state, index, threads)
+	defer func() {
+		for _, worker := range workers {
+			// What a closing connection says can't change what was measured.
+			_ = worker.Conn.Close()
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	step := Step{Threads: threads}
+	settings := load.Options{
+		Warmup: options.Warmup, Time: options.Time, Events: options.Events,
+		Rate: options.Rate, Poisson: options.Poisson, Seed: options.Seed,
+	}
+	if options.IntervalEvery > 0 {
+		settings.IntervalEvery = options.IntervalEvery
+		settings.Interval = func(progress load.Progress) {
+			step.Intervals = append(step.Intervals, progress)
+			if options.Interval != nil {
+				options.Interval(progress)
+			}
+		}
+	}
+	step.Recording, step.Err = load.Run(ctx, workers, settings)
+	if step.Recording == nil {
+		return nil, step.Err
+	}
+	if step.Err == nil {
+		if reason := step.Recording.Void(); reason != "" {
+			step.Err = errors.New(reason)
+		}
+	}
+	if step.Err != nil {
+		step.Err = explain(step.Err, s.address.String())
+	}
+	return &step, step.Err
+}
+
+// workers opens the connections of a step and prepares its statements.
+func (s *Server) workers(ctx context.Context, options Options, state *workload.State, index, threads int) ([]load.Worker, error) {
+	var workers []load.Worker
+	for number := range threads {
+		conn, err := s.connect(ctx)
+		if err != nil {
+			return workers, fmt.Errorf("connection %d of %d: %w", number+1, threads, err)
+		}
+		workers = append(workers, load.Worker{Conn: conn})
+		session, err := options.Benchmark.Bind(ctx, conn, s.Family, options.Data, workload.BindOptions{PSMode: options.PSMode, State: state})
+		if err != nil {
+			return workers, explain(err, s.address.String())
+		}
+		session.Reseed(plan.KeySeed(options.Seed, options.Benchmark.Label, index, 0, number))
+		workers[number].Event = session
+	}
+	return workers, nil
+}
+
+// explain adds to the failure of a step which server it was and what to do.
+func explain(err error, where string) error {
+	code := dbcanary.ErrorCode(err)
+	failure := &dbcanary.Error{Code: code, Op: "bench " + where, Err: err}
+	var refused *wire.ServerError
+	switch {
+	case code == dbcanary.CodeInterrupted:
+		return err
+	case errors.As(err, &refused) && (refused.Code == "1146" || refused.Code == "42P01"):
+		failure.Hint = "make them with: dbcanary bench BENCHMARK prepare, with the same --tables"
+	case workload.IsWrongAnswer(err):
+		failure.Hint = "are there fewer rows than --table-size, or have rows been deleted? cleanup and prepare make the tables anew"
+	}
+	return failure
+}
