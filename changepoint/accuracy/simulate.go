@@ -19,8 +19,9 @@ const (
 )
 
 type noise struct {
-	name string
-	make func(r *rand.Rand, n int) []float64
+	name   string
+	make   func(r *rand.Rand, n int) []float64
+	beyond bool // more than is promised; it does not count for the largest share
 }
 
 func independent(draw func(r *rand.Rand) float64) func(*rand.Rand, int) []float64 {
@@ -46,8 +47,8 @@ func changed(change func(x []float64)) func(*rand.Rand, int) []float64 {
 // noises are the kinds of series without a change.
 func noises() []noise {
 	return []noise{
-		{"gaussian", independent(normal)},
-		{"t3", independent(func(r *rand.Rand) float64 {
+		{name: "gaussian", make: independent(normal)},
+		{name: "t3", make: independent(func(r *rand.Rand) float64 {
 			sum := 0.0
 			for range 3 {
 				v := r.NormFloat64()
@@ -55,23 +56,25 @@ func noises() []noise {
 			}
 			return r.NormFloat64() / math.Sqrt(sum/3)
 		})},
-		{"lognormal", independent(func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()) })},
-		{"bimodal", independent(func(r *rand.Rand) float64 { return r.NormFloat64() + 5*float64(r.IntN(2)) })},
-		{"AR(1) .5", autoregressive},
-		{"spike in the middle", changed(func(x []float64) { x[len(x)/2] += 10 * sigma })},
-		{"spike at the end", changed(func(x []float64) { x[len(x)-1] += 10 * sigma })},
-		{"variance tripled", changed(func(x []float64) {
+		{name: "lognormal", make: independent(func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()) })},
+		{name: "bimodal", make: independent(func(r *rand.Rand) float64 { return r.NormFloat64() + 5*float64(r.IntN(2)) })},
+		{name: "AR(1) .5", make: autoregressive(0.5)},
+		{name: "spike in the middle", make: changed(func(x []float64) { x[len(x)/2] += 10 * sigma })},
+		{name: "spike at the end", make: changed(func(x []float64) { x[len(x)-1] += 10 * sigma })},
+		{name: "variance tripled", make: changed(func(x []float64) {
 			for i := len(x) / 2; i < len(x); i++ {
 				x[i] = base + math.Sqrt(3)*(x[i]-base)
 			}
 		})},
-		{"deviation tripled", changed(func(x []float64) {
+		{name: "deviation tripled", make: changed(func(x []float64) {
 			for i := len(x) / 2; i < len(x); i++ {
 				x[i] = base + 3*(x[i]-base)
 			}
 		})},
-		{"quantised to 1 sigma", changed(quantise(sigma))},
-		{"quantised to 3 sigma", changed(quantise(3 * sigma))},
+		{name: "quantised to 1 sigma", make: changed(quantise(sigma))},
+		{name: "quantised to 3 sigma", make: changed(quantise(3 * sigma))},
+		{name: "AR(1) .7 *", make: autoregressive(0.7), beyond: true},
+		{name: "AR(1) .9 *", make: autoregressive(0.9), beyond: true},
 	}
 }
 
@@ -83,21 +86,23 @@ func quantise(step float64) func([]float64) {
 	}
 }
 
-func autoregressive(r *rand.Rand, n int) []float64 {
-	x := make([]float64, n)
-	v := r.NormFloat64() / math.Sqrt(0.75)
-	for i := range x {
-		v = 0.5*v + r.NormFloat64()
-		x[i] = base + sigma*v
+func autoregressive(rho float64) func(*rand.Rand, int) []float64 {
+	return func(r *rand.Rand, n int) []float64 {
+		x := make([]float64, n)
+		v := r.NormFloat64() / math.Sqrt(1-rho*rho)
+		for i := range x {
+			v = rho*v + r.NormFloat64()
+			x[i] = base + sigma*v
+		}
+		return x
 	}
-	return x
 }
 
 // falseAlarms prints the share of series without a change in which a change
 // was confirmed, and gives the largest at n = 100.
 func (r *report) falseAlarms(repeats int) float64 {
 	lengths := []int{20, 30, 50, 100, 300, 1000}
-	r.printf("False alarms: share of series without a change that are flagged, %d series each (tenth as many at 1000)\n\n%-22s", repeats, "noise \\ n")
+	r.printf("False alarms: share of series without a change that are flagged, %d series each (tenth as many at 1000); * is more than is promised\n\n%-22s", repeats, "noise \\ n")
 	for _, n := range lengths {
 		r.printf(" %6d", n)
 	}
@@ -119,7 +124,7 @@ func (r *report) falseAlarms(repeats int) float64 {
 			}
 			share := float64(flagged) / float64(count)
 			r.printf(" %.4f", share)
-			if n == 100 {
+			if n == 100 && !kind.beyond {
 				worst = max(worst, share)
 			}
 		}
@@ -185,7 +190,7 @@ func (r *report) power(repeats int) {
 // intervals measures how often the intervals of confirmed changes hold the truth.
 func (r *report) intervals(repeats int) {
 	r.printf("Intervals at 95 %%: share that hold the true place and the true size, n=100, step in the middle\n\n")
-	for _, kind := range []noise{{"gaussian", independent(normal)}, {"AR(1) .5", autoregressive}} {
+	for _, kind := range []noise{{name: "gaussian", make: independent(normal)}, {name: "AR(1) .5", make: autoregressive(0.5)}} {
 		for _, step := range []float64{3, 5} {
 			random := rand.New(rand.NewPCG(3, uint64(step)))
 			place, size, confirmed := 0, 0, 0
