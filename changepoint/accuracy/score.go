@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,9 +17,12 @@ import (
 // indexes of the first point after a change.
 type series struct {
 	Name        string           `json:"name"`
-	Values      []float64        `json:"values"`
+	Values      []float64        `json:"-"` // NaN for null
+	Nullable    []*float64       `json:"values"`
 	Annotations map[string][]int `json:"annotations"`
 }
+
+var errNoSeries = errors.New("there are no series")
 
 func readFolder(data, name string) ([]series, error) {
 	files, err := filepath.Glob(filepath.Join(data, name, "*.json"))
@@ -25,7 +30,7 @@ func readFolder(data, name string) ([]series, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s holds no series", filepath.Join(data, name))
+		return nil, fmt.Errorf("%s: %w", filepath.Join(data, name, "*.json"), errNoSeries)
 	}
 	sort.Strings(files)
 	all := make([]series, len(files))
@@ -36,6 +41,13 @@ func readFolder(data, name string) ([]series, error) {
 		}
 		if err := json.Unmarshal(content, &all[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for _, v := range all[i].Nullable {
+			if v == nil {
+				all[i].Values = append(all[i].Values, math.NaN())
+			} else {
+				all[i].Values = append(all[i].Values, *v)
+			}
 		}
 	}
 	return all, nil
