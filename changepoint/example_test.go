@@ -31,8 +31,12 @@ func ExampleDetect() {
 
 func ExampleLadder() {
 	releases := [][]float64{ // medians of the instances of each release
-		{1012, 1003, 998, 1007}, {1001, 1010, 996, 1004}, {1009, 999, 1002, 1006},
-		{871, 862, 880, 868}, {866, 873, 860, 870}, {875, 864, 869, 861},
+		{1012, 1003, 998, 1007},
+		{1001, 1010, 996, 1004},
+		{1009, 999, 1002, 1006},
+		{871, 862, 880, 868},
+		{866, 873, 860, 870},
+		{875, 864, 869, 861},
 	}
 	result, err := changepoint.Ladder(releases, changepoint.Options{})
 	if err != nil {
