@@ -85,15 +85,23 @@ func (s *Server) shape() []string {
 	return []string{"id " + integer, "k " + integer, "c " + text + "(120)", "pad " + text + "(60)"}
 }
 
+// columnsQuery lists table, column and type. PostgreSQL's information_schema
+// would hide the tables of other users.
+func (s *Server) columnsQuery() string {
+	if s.Family == dbcanary.Postgres {
+		return "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod)" +
+			" FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid" +
+			" WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'f')" +
+			" AND c.relname LIKE 'sbtest%' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum"
+	}
+	return "SELECT table_name, column_name, CONCAT(data_type, COALESCE(CONCAT('(', character_maximum_length, ')'), ''))" +
+		" FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name LIKE 'sbtest%'" +
+		" ORDER BY table_name, ordinal_position"
+}
+
 // columns gives the columns of every table whose name begins as ours do.
 func (s *Server) columns(ctx context.Context) (_ map[string][]string, err error) {
-	schema := "DATABASE()"
-	if s.Family == dbcanary.Postgres {
-		schema = "current_schema()"
-	}
-	rows, err := s.server.Admin().QueryContext(ctx,
-		"SELECT table_name, column_name, data_type, COALESCE(character_maximum_length, 0) FROM information_schema.columns"+
-			" WHERE table_schema = "+schema+" AND table_name LIKE 'sbtest%' ORDER BY table_name, ordinal_position")
+	rows, err := s.server.Admin().QueryContext(ctx, s.columnsQuery())
 	if err != nil {
 		return nil, fmt.Errorf("look for tables in %s: %w", s.Address, err)
 	}
@@ -101,12 +109,8 @@ func (s *Server) columns(ctx context.Context) (_ map[string][]string, err error)
 	tables := map[string][]string{}
 	for rows.Next() {
 		var table, column, kind string
-		var length int64
-		if err := rows.Scan(&table, &column, &kind, &length); err != nil {
+		if err := rows.Scan(&table, &column, &kind); err != nil {
 			return nil, fmt.Errorf("look for tables in %s: %w", s.Address, err)
-		}
-		if length > 0 {
-			kind = fmt.Sprintf("%s(%d)", kind, length)
 		}
 		tables[table] = append(tables[table], column+" "+kind)
 	}

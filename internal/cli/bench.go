@@ -113,6 +113,9 @@ func (o *benchOptions) execute(ctx context.Context, env *Env, args []string, cha
 	if err != nil {
 		return err
 	}
+	if action != "run" {
+		notes = nil // they are about what runs
+	}
 	for _, note := range notes {
 		fmt.Fprintf(env.Stderr, "dbcanary: note: %s\n", note)
 	}
