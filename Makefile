@@ -2,7 +2,7 @@ GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 export CGO_ENABLED = 0
 
-.PHONY: build demo test test-race check format accuracy
+.PHONY: build demo test test-race check format accuracy bench-load
 
 build: ## the program, at ./dbcanary
 	$(GO) build -trimpath -o dbcanary ./cmd/dbcanary
@@ -17,6 +17,9 @@ test-race: ## what runs goroutines, under the race detector
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 15m $(RACE)
 
 RACE = . ./stat/... ./changepoint/... ./internal/load/... ./internal/lab/... ./internal/ui/... ./internal/store/... ./internal/plan/... ./internal/verdict/... ./internal/config/...
+
+bench-load: build ## cost of the load generator beside sysbench and pgbench; ARGS="-targets mariadb@10.11 -connections 1" for less
+	@$(GO) run ./internal/load/benchload $(ARGS)
 
 accuracy: ## measure change-point detection: make accuracy DATA=../shared/changepoint
 	@$(GO) run ./changepoint/accuracy -data "$(DATA)"

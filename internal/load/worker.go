@@ -58,11 +58,14 @@ func newWorker(s *slice, index int, w Worker) *worker {
 	}
 }
 
-// live is the worker's goroutine. Its thread is never given back to the others,
-// since it may be pinned and its timers sharpened: it ends with the goroutine.
+// live is the worker's goroutine. A thread that is pinned or has sharpened timers
+// is never given back to the others: it ends with the goroutine. Otherwise there is
+// no lock, which would make each pass through the scheduler a change of threads.
 func (w *worker) live() {
-	runtime.LockOSThread()
 	s := w.slice
+	if s.options.CPUs != nil || s.options.Rate > 0 {
+		runtime.LockOSThread()
+	}
 	if err := w.prepareThread(); err != nil {
 		w.fail(err)
 	} else if s.options.Rate > 0 {
