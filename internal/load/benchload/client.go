@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
@@ -18,21 +19,49 @@ import (
 // outcome is what one run of a client gave.
 type outcome struct {
 	qps   float64
-	cpuUs float64 // user and system time of the whole process, by query
+	cpuUs float64 // user and system time of the process without its start, by query
 }
 
 // client is a program to be run as a whole, and how its output is read.
 type client struct {
 	args   []string
+	brief  []string // the same with one event for each connection: what it costs to start
 	env    []string // beside our own
 	input  string   // what it reads from its standard input
 	secret string   // the password among the arguments, that no error may show
 	read   func(output []byte) (queries, qps float64, err error)
+
+	startUs float64 // CPU time that learn found
 }
 
 // run runs the client on the given CPUs, on all for nil.
 func (c *client) run(ctx context.Context, cpus []int) (outcome, error) {
-	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
+	done, err := c.measure(ctx, c.args, cpus)
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{qps: done.qps, cpuUs: max(0, done.cpuUs-c.startUs) / done.queries}, nil
+}
+
+// learn finds out what the start of the client and its logins cost: the least of
+// a few runs that do next to nothing else.
+func (c *client) learn(ctx context.Context, cpus []int) error {
+	c.startUs = math.Inf(1)
+	for range 3 {
+		done, err := c.measure(ctx, c.brief, cpus)
+		if err != nil {
+			return err
+		}
+		c.startUs = min(c.startUs, done.cpuUs)
+	}
+	return nil
+}
+
+// usage is what a whole process did.
+type usage struct{ queries, qps, cpuUs float64 }
+
+func (c *client) measure(ctx context.Context, args []string, cpus []int) (usage, error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.Stdin = strings.NewReader(c.input)
 	var output, errs bytes.Buffer
@@ -41,12 +70,12 @@ func (c *client) run(ctx context.Context, cpus []int) (outcome, error) {
 	if err == nil {
 		err = cmd.Wait()
 	}
-	fail := func(err error) (outcome, error) {
+	fail := func(err error) (usage, error) {
 		said := errs.String() + output.String()
 		if c.secret != "" {
 			said = strings.ReplaceAll(said, c.secret, "…")
 		}
-		return outcome{}, fmt.Errorf("%s: %w\n%s", c.args[0], err, said)
+		return usage{}, fmt.Errorf("%s: %w\n%s", args[0], err, said)
 	}
 	if err != nil {
 		return fail(err)
@@ -59,7 +88,7 @@ func (c *client) run(ctx context.Context, cpus []int) (outcome, error) {
 		return fail(err)
 	}
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return outcome{qps: qps, cpuUs: float64(used.Microseconds()) / queries}, nil
+	return usage{queries: queries, qps: qps, cpuUs: float64(used.Microseconds())}, nil
 }
 
 // startOn starts a program on CPUs of its own: a child inherits those of the

@@ -179,6 +179,11 @@ func measureCell(ctx context.Context, o options, server *subject, c cell, cpus [
 	if err != nil {
 		return nil, err
 	}
+	for _, side := range []*client{ours, theirs} {
+		if err := side.learn(ctx, cpus); err != nil {
+			return nil, err
+		}
+	}
 	var pairs []pair
 	for n := -1; n < o.pairs; n++ {
 		var p pair

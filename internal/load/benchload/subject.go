@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,11 +144,13 @@ func (s *subject) ours(o options, c cell) (*client, error) {
 	if benchmark == readOnly {
 		benchmark += " range=100"
 	}
+	args := []string{
+		o.program, "bench", benchmark, "--dsn", dsn.String(), "--threads", strconv.Itoa(c.connections),
+		"--tables", "1", "--table-size", strconv.Itoa(o.tableSize), "--json",
+	}
 	return &client{
-		args: []string{
-			o.program, "bench", benchmark, "--dsn", dsn.String(), "--threads", strconv.Itoa(c.connections),
-			"--time", o.length.String(), "--tables", "1", "--table-size", strconv.Itoa(o.tableSize), "--json",
-		},
+		args:   with(args, "--time", o.length.String()),
+		brief:  with(args, "--time", "0", "--events", strconv.Itoa(c.connections)),
 		secret: a.Password, read: readOurs,
 	}, nil
 }
@@ -163,15 +166,21 @@ func (s *subject) theirs(o options, c cell) (*client, error) {
 		o.sysbench, script, "--db-driver=mysql", "--db-ps-mode=auto", "--rand-type=uniform", "--range-size=100",
 		"--mysql-user=" + a.User, "--mysql-password=" + a.Password, "--mysql-db=" + a.Database,
 		"--tables=1", fmt.Sprintf("--table-size=%d", o.tableSize), fmt.Sprintf("--threads=%d", c.connections),
-		fmt.Sprintf("--time=%d", int(o.length.Seconds())),
 	}
 	if c.transport == "socket" {
 		args = append(args, "--mysql-socket="+s.socket)
 	} else {
 		args = append(args, "--mysql-host="+a.Host, fmt.Sprintf("--mysql-port=%d", a.Port))
 	}
-	return &client{args: append(args, "run"), secret: a.Password, read: readSysbench}, nil
+	return &client{
+		args:   with(args, fmt.Sprintf("--time=%d", int(o.length.Seconds())), "run"),
+		brief:  with(args, "--time=0", fmt.Sprintf("--events=%d", c.connections), "run"),
+		secret: a.Password, read: readSysbench,
+	}, nil
 }
+
+// with gives the arguments with more behind them.
+func with(args []string, more ...string) []string { return slices.Concat(args, more) }
 
 func (s *subject) pgbench(o options, c cell) (*client, error) {
 	program, err := s.pgbenchPath(o)
@@ -186,7 +195,6 @@ func (s *subject) pgbench(o options, c cell) (*client, error) {
 	args := []string{
 		program, "-n", "-M", "prepared", "-h", host, "-p", strconv.Itoa(a.Port), "-U", a.User,
 		"-c", strconv.Itoa(c.connections), "-j", strconv.Itoa(min(c.connections, runtime.NumCPU())),
-		"-T", strconv.Itoa(int(o.length.Seconds())),
 	}
 	one := &client{env: []string{"PGPASSWORD=" + a.Password, "PGSSLMODE=disable"}, secret: a.Password, read: readPgbench(1)}
 	if c.benchmark == pointQuery {
@@ -195,7 +203,8 @@ func (s *subject) pgbench(o options, c cell) (*client, error) {
 		args = append(args, "-f", "/dev/stdin")
 		one.input, one.read = readOnlyScript(o.tableSize), readPgbench(readOnlyStatements)
 	}
-	one.args = append(args, a.Database)
+	one.args = with(args, "-T", strconv.Itoa(int(o.length.Seconds())), a.Database)
+	one.brief = with(args, "-t", "1", a.Database)
 	return one, nil
 }
 
@@ -236,4 +245,3 @@ func readOnlyScript(tableSize int) string {
 	b.WriteString("COMMIT;\n")
 	return b.String()
 }
-
