@@ -40,6 +40,9 @@ func (s *state) runInstance(ctx context.Context, number int) error {
 			return err
 		}
 	}
+	if err := s.enough(); err != nil {
+		return err
+	}
 	for _, benchmark := range s.benchmarks {
 		if err := s.runBenchmark(ctx, number, instances, benchmark); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -119,9 +120,9 @@ func (s *state) execute(ctx context.Context) (err error) {
 		if err := s.prepare(ctx, subject); err != nil {
 			return err
 		}
-	}
-	if err := s.enough(); err != nil {
-		return err
+		if err := s.enough(); err != nil {
+			return err
+		}
 	}
 	if err := s.Store.SaveRun(ctx, s.run); err != nil {
 		return err
@@ -226,8 +227,13 @@ func (s *state) live() []*subject {
 	return live
 }
 
-// enough fails when there is nothing left to compare.
+// enough fails when there is nothing left to compare, or nothing to compare with:
+// a base that was dropped before anything of it was measured.
 func (s *state) enough() error {
+	base := s.subjects[0].target
+	if base.Dropped != "" && !s.measured(base) {
+		return dbcanary.Errorf(dbcanary.CodeFailed, "nothing can be compared without the base; %s: %s", base.Name, base.Dropped)
+	}
 	if len(s.live()) >= min(2, len(s.subjects)) {
 		return nil
 	}
@@ -238,6 +244,13 @@ func (s *state) enough() error {
 		}
 	}
 	return dbcanary.Errorf(dbcanary.CodeFailed, "too few targets are left to compare%s", reasons)
+}
+
+// measured tells whether some trial of the target counts.
+func (s *state) measured(target *dbcanary.Target) bool {
+	return slices.ContainsFunc(s.trials, func(trial dbcanary.Trial) bool {
+		return trial.Target == target.Name && trial.Void == ""
+	})
 }
 
 // drop takes a target out of the run.

@@ -278,6 +278,29 @@ func TestRun_FailsWhenTooFewTargetsAreLeft(t *testing.T) {
 	}
 }
 
+// Without its base a run could only use up its budget.
+func TestRun_FailsWithoutItsBase(t *testing.T) {
+	for name, failAt := range map[string]int64{"to load": 1, "the first instance": 2} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, "a", "b", "c")
+			others := &faulty{Driver: b.subjects[1].Driver}
+			b.subjects[0].Driver = &faulty{Driver: b.subjects[0].Driver, failAt: failAt}
+			b.subjects[1].Driver, b.subjects[2].Driver = others, others
+			err := b.execute(t.Context(), nil)
+			if err == nil || !strings.Contains(err.Error(), "without the base; a: ") || !strings.Contains(err.Error(), "out of luck") {
+				t.Errorf("error %v", err)
+			}
+			// Each start is followed only by what the base still got to: the load, then one instance.
+			if want := 4 * (failAt - 1); others.starts.Load() != want || b.run.State != dbcanary.RunFailed {
+				t.Errorf("the others were started %d times, state %s", others.starts.Load(), b.run.State)
+			}
+			if n := len(b.trials()); n != 0 {
+				t.Errorf("%d trials of targets that have nothing to be compared with", n)
+			}
+		})
+	}
+}
+
 // A lost connection makes void what it was to measure and nothing else.
 func TestRun_VoidsWhatALostConnectionWasToMeasure(t *testing.T) {
 	b := newBench(t, "a", "b")
