@@ -31,6 +31,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -69,7 +70,7 @@ type Options struct {
 	Poisson bool    // exponential gaps between arrivals instead of equal ones
 	Seed    uint64  // of the gaps
 
-	CPUs         []int         // CPUs that worker threads may run on; nil for all
+	CPUs         []int         // CPUs that this process may run on meanwhile; nil to leave that as it is
 	OverrunLimit time.Duration // how long an event may run past the end, of the warm-up too, before its connection is aborted; 0 = 10 s
 
 	// Begin and End are called just before the measured time begins and just after
@@ -152,13 +153,21 @@ func (r *Recording) Void() string {
 // Run drives one slice and returns when no event is in flight. When ctx ends,
 // workers stop after their event, and events that last OverrunLimit longer are
 // aborted. With an error, the recording holds what was done so far; it is nil
-// only if the options or workers make no sense.
+// only if the options or workers make no sense or the process can't be pinned.
+//
+// While it lasts it raises GOMAXPROCS and pins all threads of the process, so only
+// one Run at a time may be under way, and no server may be started meanwhile.
 func Run(ctx context.Context, workers []Worker, options Options) (*Recording, error) {
 	if err := check(workers, options); err != nil {
 		return nil, err
 	}
 	defer runtime.GOMAXPROCS(enoughProcs(len(workers)))
-	return newSlice(workers, options, sleep).run(ctx)
+	restore, err := prepareProcess(len(workers), options.CPUs)
+	if err != nil {
+		return nil, err
+	}
+	recording, err := newSlice(workers, options, sleep).run(ctx)
+	return recording, errors.Join(err, restore())
 }
 
 // enoughProcs gives each worker a P of the runtime for itself and says how many

@@ -399,8 +399,16 @@ func TestRun_Pinned(t *testing.T) {
 		}
 		return 1, nil
 	})}
+	own, check := pinnedThread(t, allowed)
+	procs := runtime.GOMAXPROCS(0)
 	if _, err := Run(t.Context(), []Worker{pinned, pinned}, Options{Events: 100, CPUs: []int{cpu}}); err != nil {
 		t.Fatal(err)
+	}
+	if got := check(); got != own {
+		t.Errorf("a thread with CPUs of its own was left on %v", got)
+	}
+	if got := runtime.GOMAXPROCS(0); got != procs {
+		t.Errorf("GOMAXPROCS was left at %d, not at %d", got, procs)
 	}
 	for range 100 {
 		done := make(chan int)
@@ -417,6 +425,33 @@ func TestRun_Pinned(t *testing.T) {
 			t.Fatalf("a later thread may run on %d CPUs, not on %d", got, allowed.Count())
 		}
 	}
+}
+
+// pinnedThread starts a thread that has the last allowed CPU to itself, as one that
+// starts a server may have, and gives what tells where it may run later.
+func pinnedThread(t *testing.T, allowed unix.CPUSet) (own unix.CPUSet, later func() unix.CPUSet) {
+	t.Helper()
+	for cpu := range 1024 {
+		if allowed.IsSet(cpu) {
+			own.Zero()
+			own.Set(cpu)
+		}
+	}
+	ready, ask, answer := make(chan error), make(chan struct{}), make(chan unix.CPUSet)
+	go func() {
+		runtime.LockOSThread()
+		ready <- unix.SchedSetaffinity(0, &own)
+		<-ask
+		var now unix.CPUSet
+		if err := unix.SchedGetaffinity(0, &now); err != nil {
+			t.Error(err)
+		}
+		answer <- now
+	}()
+	if err := <-ready; err != nil {
+		t.Fatal(err)
+	}
+	return own, func() unix.CPUSet { close(ask); return <-answer }
 }
 
 // The steady state of the loop allocates nothing, whatever the mode.

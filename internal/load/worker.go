@@ -3,17 +3,14 @@ package load
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/dbcanary/dbcanary/internal/wire"
 )
 
-// worker runs events on a thread of its own. Its fields are its own until it is
+// worker runs events in a goroutine of its own. Its fields are its own until it is
 // done, those below mu also for a live report.
 type worker struct {
 	slice *slice
@@ -58,17 +55,10 @@ func newWorker(s *slice, index int, w Worker) *worker {
 	}
 }
 
-// live is the worker's goroutine. A thread that is pinned or has sharpened timers
-// is never given back to the others: it ends with the goroutine. Otherwise there is
-// no lock, which would make each pass through the scheduler a change of threads.
+// live is the worker's goroutine.
 func (w *worker) live() {
 	s := w.slice
-	if s.options.CPUs != nil || s.options.Rate > 0 {
-		runtime.LockOSThread()
-	}
-	if err := w.prepareThread(); err != nil {
-		w.fail(err)
-	} else if s.options.Rate > 0 {
+	if s.options.Rate > 0 {
 		s.warm <- w
 		w.openLoop()
 	} else {
@@ -78,25 +68,6 @@ func (w *worker) live() {
 	w.flushLocked()
 	w.mu.Unlock()
 	s.done <- w
-}
-
-func (w *worker) prepareThread() error {
-	if cpus := w.slice.options.CPUs; cpus != nil {
-		var set unix.CPUSet
-		for _, cpu := range cpus {
-			set.Set(cpu)
-		}
-		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			return fmt.Errorf("pin a client thread to the CPUs %v: %w", cpus, err)
-		}
-	}
-	if w.slice.options.Rate > 0 {
-		// The usual slack of 50 us would be in every response time.
-		if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
-			return fmt.Errorf("sharpen the timers of a client thread: %w", err)
-		}
-	}
-	return nil
 }
 
 // closedLoop starts an event when the last one has ended. The clock is read once

@@ -5,7 +5,7 @@
 // Why blocking: an answer that the poller waits for costs a second read that
 // fails with EAGAIN, an epoll_wait in another thread and a hand-over of the
 // goroutine, more than the query itself costs in the client. A blocking read
-// costs one system call.
+// costs one system call, or two on a unix socket.
 //
 // GOMAXPROCS should exceed the number of streams in use at once: a thread keeps
 // its P while it blocks, and one that comes back to find its P lent to another
@@ -33,6 +33,7 @@ type Stream struct {
 	ctx     context.Context // bounds the login
 	disarm  func() bool     // ends ctx's hold on conn; true if ctx had not ended
 	conn    net.Conn        // nil after Detach
+	local   bool            // a unix socket
 	aborted atomic.Bool
 	start   time.Time     // of the clock that yielded is on
 	yielded time.Duration // when the scheduler was last let pass
@@ -53,7 +54,7 @@ func Dial(ctx context.Context, address wire.Address) (*Stream, error) {
 		return nil, err
 	}
 	disarm := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	return &Stream{ctx: ctx, disarm: disarm, conn: conn, fd: -1, start: time.Now()}, nil
+	return &Stream{ctx: ctx, disarm: disarm, conn: conn, local: network == "unix", fd: -1, start: time.Now()}, nil
 }
 
 // Detach ends the login: ctx bounds the stream no more, and reads and writes
