@@ -3,7 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -175,7 +174,7 @@ func checkGone(t *testing.T, p *program, scheme string, at wire.Address) {
 	t.Helper()
 	through := at
 	through.Port = listen(t, func(client net.Conn) {
-		server, err := net.Dial("tcp", fmt.Sprintf("%s:%d", at.Host, at.Port))
+		server, err := net.Dial("tcp", net.JoinHostPort(at.Host, strconv.Itoa(at.Port)))
 		if err != nil {
 			return
 		}
