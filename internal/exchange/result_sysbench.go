@@ -1,0 +1,329 @@
+package exchange
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/dbcanary/dbcanary"
+)
+
+// sysbench counts latencies in 1024 buckets from 1 µs to 100 s, each 1.8 % longer
+// than the one before (sb_histogram.c): no percentile is finer.
+const sysbenchLatencyStep = 0.0182
+
+// sysbenchText reads the output of sysbench 1.0 and 1.1: one or more runs, with
+// intervals, checkpoints and histograms, also with the intervals of its CSV hook.
+func sysbenchText() resultFormat {
+	return resultFormat{
+		name: "sysbench",
+		recognise: func(head string) bool {
+			return sysbenchMark.MatchString(head) || sysbenchCSVHead.MatchString(head)
+		},
+		begins: func(line string) bool {
+			return strings.HasPrefix(line, "sysbench ") && sysbenchVersion.MatchString(line) ||
+				strings.HasPrefix(line, "SQL statistics:") || strings.HasPrefix(line, "Running the test with following options:")
+		},
+		read: func(l *lines, results *Results) error {
+			r := &sysbenchReader{lines: l, results: results}
+			return r.read()
+		},
+	}
+}
+
+var (
+	sysbenchVersion = regexp.MustCompile(`^sysbench (\d[\w.-]*)`)
+	sysbenchMark    = regexp.MustCompile(`(?m)^(sysbench \d|Running the test with following options:|SQL statistics:|OLTP test statistics:|\[ *\d+s *\] (thds|Checkpoint)|FATAL: |\S*sysbench .* run( |$))`)
+	// The CSV hook writes ten columns and no header.
+	sysbenchCSVRow    = regexp.MustCompile(`^\d+(\.\d+)?,\d+(,-?\d+\.\d+){8}$`)
+	sysbenchCSVHead   = regexp.MustCompile(`\A(time,(threads|thds),tps,qps,[^\n]*\n)?\d+(\.\d+)?,\d+(,\d+\.\d+){8}(\n|$)`)
+	sysbenchBucket    = regexp.MustCompile(`^\s*([\d.]+) \|[* ]* *(\d+)$`)
+	sysbenchCountRate = regexp.MustCompile(`^(\d+) *\(([\d.]+) per sec\.\)$`)
+	sysbenchNth       = regexp.MustCompile(`^(\d+)(?:st|nd|rd|th) percentile$`)
+)
+
+// sysbenchRun is a run while it is read.
+type sysbenchRun struct {
+	Measurement
+	begun      bool
+	hasOptions bool
+	failure    string // the FATAL or ALERT line
+	failedAt   int
+	checkpoint bool // the statistics that follow are a checkpoint's
+	isReport   bool // the statistics under way, or last read, are a checkpoint's
+	dropped    int  // checkpoints before the last statistics
+	inBlock    bool
+	sql        bool    // statements were counted
+	queryRate  float64 // as printed
+	buckets    []sysbenchCount
+	csv        csvSum
+}
+
+type sysbenchCount struct {
+	ms    float64
+	count int64
+}
+
+// csvSum adds up the rows of the CSV hook of a run that has no statistics.
+type csvSum struct {
+	lastS, qps, tps float64 // integrals over time
+	rows            int
+}
+
+type sysbenchReader struct {
+	*lines
+	results *Results
+	run     sysbenchRun
+	version string
+	command sysbenchCommand
+}
+
+// sysbenchCommand is what a command line before the output tells. The line
+// itself is not kept: it may hold a password.
+type sysbenchCommand struct {
+	benchmark string
+	family    dbcanary.Family
+}
+
+func (r *sysbenchReader) read() error {
+	for {
+		line, ok := r.next()
+		if !ok {
+			break
+		}
+		if err := r.line(line); err != nil {
+			return err
+		}
+	}
+	return r.finish()
+}
+
+// begin starts a run at this line if none is under way.
+func (r *sysbenchReader) begin() {
+	if !r.run.begun {
+		r.run = sysbenchRun{begun: true}
+		r.run.Line, r.run.Latency.Mean = r.number, math.NaN()
+	}
+}
+
+func (r *sysbenchReader) line(line string) error {
+	text := strings.TrimSpace(line)
+	switch {
+	case strings.HasPrefix(line, "sysbench "):
+		if match := sysbenchVersion.FindStringSubmatch(line); match != nil {
+			if err := r.finish(); err != nil {
+				return err
+			}
+			r.begin()
+			r.version = match[1]
+		} else {
+			r.commandLine(line)
+		}
+		return nil
+	case text == "Running the test with following options:":
+		if r.run.hasOptions {
+			if err := r.finish(); err != nil {
+				return err
+			}
+		}
+		r.begin()
+		r.run.hasOptions = true
+		return nil
+	case strings.HasPrefix(text, "FATAL: "), strings.HasPrefix(text, "ALERT: "):
+		r.begin()
+		if r.run.failure == "" {
+			r.run.failure, r.run.failedAt = text, r.number
+		}
+		return nil
+	case strings.HasPrefix(text, "["):
+		return r.interval(text)
+	case strings.Contains(line, "sysbench") && strings.Contains(line, " --"):
+		r.commandLine(line)
+		return nil
+	case text != "" && text[0] <= '9' && sysbenchCSVRow.MatchString(text):
+		return r.csvRow(text)
+	}
+	if strings.Contains(line, " |") {
+		if match := sysbenchBucket.FindStringSubmatch(line); match != nil && r.run.begun {
+			return r.bucket(match[1], match[2])
+		}
+		return nil
+	}
+	return r.statistic(text)
+}
+
+// commandLine learns the name of the test: the last word before "run" that is no option.
+func (r *sysbenchReader) commandLine(line string) {
+	words := strings.Fields(line)
+	found := ""
+	for _, word := range words {
+		switch {
+		case word == "--db-driver=mysql":
+			r.command.family = dbcanary.MySQL
+		case word == "--db-driver=pgsql":
+			r.command.family = dbcanary.Postgres
+		case word == "run" && found != "":
+			r.command.benchmark = found
+		case !strings.HasPrefix(word, "-") && !strings.HasSuffix(word, "sysbench"):
+			found = strings.TrimSuffix(word[strings.LastIndexByte(word, '/')+1:], ".lua")
+		}
+	}
+}
+
+func (r *sysbenchReader) interval(text string) error {
+	if strings.HasSuffix(text, "Checkpoint report:") {
+		r.begin()
+		r.run.checkpoint = true
+		return nil
+	}
+	if !strings.Contains(text, " thds: ") {
+		return nil
+	}
+	var i Interval
+	for _, part := range []struct {
+		what, from, to string
+		into           *float64
+		scale          float64
+	}{
+		{"the time", "[ ", "s ]", &i.EndS, 1},
+		{"tps", "ps: ", " ", &i.Events, 1},
+		{"the latency", "%): ", " ", &i.LatencyNs, 1e6},
+	} {
+		_, rest, ok := strings.Cut(text, part.from)
+		value, _, _ := strings.Cut(rest, part.to)
+		if !ok {
+			return r.failf(r.number, "an interval of sysbench should read \"[ 10s ] thds: … tps: … lat (ms,95%%): …\"; found %q", clip(text))
+		}
+		v, err := r.float(part.what, value)
+		if err != nil {
+			return err
+		}
+		*part.into = v * part.scale
+	}
+	r.begin()
+	return r.addInterval(i)
+}
+
+// mostIntervals of a run: seven weeks of seconds.
+const mostIntervals = 1 << 22
+
+func (r *sysbenchReader) addInterval(i Interval) error {
+	if n := len(r.run.Intervals); n > 0 && i.EndS < r.run.Intervals[n-1].EndS {
+		return r.failf(r.number, "the interval at %gs follows one at %gs: output of two runs is mixed", i.EndS, r.run.Intervals[n-1].EndS)
+	}
+	if len(r.run.Intervals) >= mostIntervals {
+		return r.failf(r.number, "the run has more than %d intervals", mostIntervals)
+	}
+	r.run.Intervals = append(r.run.Intervals, i)
+	return nil
+}
+
+func (r *sysbenchReader) csvRow(text string) error {
+	r.begin()
+	fields := strings.Split(text, ",")
+	var v [10]float64
+	for i, field := range fields {
+		var err error
+		if v[i], err = r.float("column "+strconv.Itoa(i+1), field); err != nil {
+			return err
+		}
+	}
+	sum, tps, qps := &r.run.csv, v[2], v[3]
+	if len(r.run.Intervals) > 0 && v[0] <= sum.lastS {
+		return r.failf(r.number, "the row at %gs follows one at %gs: output of two runs is mixed", v[0], sum.lastS)
+	}
+	step := v[0] - sum.lastS
+	sum.qps, sum.tps, sum.lastS, sum.rows = sum.qps+qps*step, sum.tps+tps*step, v[0], sum.rows+1
+	r.run.Threads = int(v[1])
+	if v[8] > 0 {
+		r.run.Retries += int64(math.Round(v[8] * step))
+	}
+	return r.addInterval(Interval{EndS: v[0], Events: tps, LatencyNs: v[7] * 1e6})
+}
+
+func (r *sysbenchReader) bucket(value, count string) error {
+	ms, err := r.float("the latency", value)
+	if err != nil {
+		return err
+	}
+	n, err := r.count("the count", count)
+	if err != nil {
+		return err
+	}
+	if len(r.run.buckets) > 0 && ms <= r.run.buckets[len(r.run.buckets)-1].ms {
+		r.run.buckets = r.run.buckets[:0] // the histogram of the next checkpoint
+	}
+	r.run.buckets = append(r.run.buckets, sysbenchCount{ms, n})
+	return nil
+}
+
+// finish takes what was read of a run and makes room for the next.
+func (r *sysbenchReader) finish() error {
+	run := r.run
+	r.run = sysbenchRun{}
+	if !run.begun {
+		return nil
+	}
+	if run.failure != "" {
+		r.results.rejectf(r.lines, run.failedAt, "sysbench failed: %s", clip(run.failure))
+		return nil
+	}
+	switch {
+	case run.ElapsedNs > 0 && !run.inBlock && !run.isReport:
+	case run.csv.rows > 0 && !run.inBlock && run.ElapsedNs == 0:
+		run.ElapsedNs, run.Operations, run.Events = int64(run.csv.lastS*1e9), int64(math.Round(run.csv.qps)), int64(math.Round(run.csv.tps))
+		run.sql, run.RateStep = run.Operations > 0, 0.01*run.csv.lastS/max(1, run.csv.qps, run.csv.tps)
+	default:
+		r.results.rejectf(r.lines, r.number, "the run that starts in line %d has no final statistics: expected \"execution time (avg/stddev)\" at their end; was the output cut?", run.Line)
+		return nil
+	}
+	if !run.sql {
+		run.Operations, run.Unit = run.Events, "events"
+	}
+	if run.Operations <= 0 {
+		r.results.rejectf(r.lines, run.Line, "the run finished no %s", unitName(run.Unit))
+		return nil
+	}
+	if run.dropped > 0 {
+		r.results.Notes = append(r.results.Notes, r.failf(run.Line, "of %d reports of one run the last counts, the checkpoints before it do not", run.dropped+1).Error())
+	}
+	run.Tool = strings.TrimSpace("sysbench " + r.version)
+	run.Benchmark, run.Family = r.command.benchmark, r.command.family
+	run.LatencyStep = sysbenchLatencyStep
+	run.RateStep = max(run.RateStep, 1/float64(run.Operations))
+	run.fromBuckets()
+	return r.results.add(r.lines, run.Measurement)
+}
+
+// fromBuckets fills percentiles that sysbench was not told to print.
+func (run *sysbenchRun) fromBuckets() {
+	var all int64
+	for _, b := range run.buckets {
+		all += b.count
+	}
+	if all == 0 || all != run.Events {
+		return // of another checkpoint
+	}
+	at := func(percent float64) int64 {
+		rank, seen := int64(math.Ceil(percent/100*float64(all))), int64(0)
+		for _, b := range run.buckets {
+			if seen += b.count; seen >= rank {
+				return int64(math.Round(b.ms * 1e6))
+			}
+		}
+		return 0
+	}
+	for percent, into := range map[float64]*int64{50: &run.Latency.P50, 95: &run.Latency.P95, 99: &run.Latency.P99} {
+		if *into == 0 {
+			*into = at(percent)
+		}
+	}
+}
+
+func unitName(unit string) string {
+	if unit == "" {
+		return "statements"
+	}
+	return unit
+}
