@@ -253,7 +253,9 @@ func TestCompare_KilledAndResumed(t *testing.T) {
 // Ctrl-C ends after the slice under way with a report; twice, at once. Either way
 // no server is left.
 func TestCompare_Interrupted(t *testing.T) {
-	for name, signals := range map[string]int{"once": 1, "twice": 2} {
+	for name, signals := range map[string][]os.Signal{
+		"once": {os.Interrupt}, "twice": {os.Interrupt, os.Interrupt}, "by a terminal that closes": {syscall.SIGHUP},
+	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProgram(t)
 			var out, errs bytes.Buffer
@@ -263,8 +265,8 @@ func TestCompare_Interrupted(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "two stored trials", func() bool { return len(p.trials()) >= 2 })
-			for range signals {
-				if err := cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			for _, signal := range signals {
+				if err := cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 					t.Fatal(err)
 				}
 			}

@@ -87,6 +87,10 @@ func (i *interrupts) watch(signals <-chan os.Signal, cancel context.CancelCauseF
 func Main(args []string) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	// A terminal that closes must leave no data directory behind; nohup asks to go on.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	env := &Env{
 		Stdin:      os.Stdin,
