@@ -13,7 +13,7 @@ import (
 // than the one before (sb_histogram.c): no percentile is finer.
 const sysbenchLatencyStep = 0.0182
 
-// sysbenchText reads the output of sysbench 1.0 and 1.1: one or more runs, with
+// sysbenchText reads the output of sysbench 1.0 and 1.1, and the statistics of 0.5: one or more runs, with
 // intervals, checkpoints and histograms, also with the intervals of its CSV hook.
 func sysbenchText() resultFormat {
 	return resultFormat{
@@ -40,7 +40,7 @@ var (
 	sysbenchCSVHead   = regexp.MustCompile(`\A(time,(threads|thds),tps,qps,[^\n]*\n)?\d+(\.\d+)?,\d+(,\d+\.\d+){8}(\n|$)`)
 	sysbenchBucket    = regexp.MustCompile(`^\s*([\d.]+) \|[* ]* *(\d+)$`)
 	sysbenchCountRate = regexp.MustCompile(`^(\d+) *\(([\d.]+) per sec\.\)$`)
-	sysbenchNth       = regexp.MustCompile(`^(\d+)(?:st|nd|rd|th) percentile$`)
+	sysbenchNth       = regexp.MustCompile(`^(?:approx\. +)?(\d+)(?:st|nd|rd|th)? percentile$`)
 )
 
 // sysbenchRun is a run while it is read.

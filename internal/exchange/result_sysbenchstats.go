@@ -68,7 +68,11 @@ func (r *sysbenchReader) statistic(text string) error {
 		count, rate, err := r.countRate(name, value)
 		run.Operations, run.queryRate, run.sql = count, rate, true
 		return err
-	case "ignored errors":
+	case "total": // of the queries performed, all that version 0.5 tells
+		count, err := r.count(name, value)
+		run.Operations, run.sql = count, true
+		return err
+	case "ignored errors", "deadlocks":
 		count, _, err := r.countRate(name, value)
 		run.Retries = count
 		return err
@@ -113,7 +117,7 @@ func (r *sysbenchReader) countRate(name, value string) (count int64, rate float6
 }
 
 func (r *sysbenchReader) latency(name, value string) error {
-	ms, err := r.float("latency "+name, value)
+	ms, err := r.float("latency "+name, strings.TrimSuffix(value, "ms"))
 	if err != nil {
 		return err
 	}
