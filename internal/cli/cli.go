@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,6 +30,9 @@ func Run(ctx context.Context, env *Env, args []string) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return dbcanary.ExitCode(err) // nobody reads what we would say
 	}
 	if cause := context.Cause(ctx); cause != nil && dbcanary.ErrorCode(err) == dbcanary.CodeFailed {
 		err = cause

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -55,6 +56,9 @@ that already runs; "+" adds settings: a built-in overlay, name=value or a file.
   dbcanary compare postgres@17 postgres@18 --gate --format md`,
 		Args: atLeast(2, "compare needs a base and at least one more target"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("benchmarks") && len(options.benchmarks) == 0 {
+				return dbcanary.Errorf(dbcanary.CodeUsage, "--benchmarks names no benchmark; see `dbcanary workloads list`")
+			}
 			return compare(cmd.Context(), env, options, args)
 		},
 	}
@@ -72,7 +76,7 @@ that already runs; "+" adds settings: a built-in overlay, name=value or a file.
 	flags.IntVar(&options.instances, "instances", 0, "most instances of each target (default: as many as fit into --time)")
 	flags.Float64Var(&options.minEffect, "min-effect", 2, "smallest change that matters, in percent")
 	flags.StringVar(&options.placement, "placement", "", "CPUs of server and client: free, split or same (default: same with one thread, else free)")
-	flags.Uint64Var(&options.seed, "seed", 0, "seed of data, keys and order (default: random; it is stored)")
+	flags.Uint64Var(&options.seed, "seed", 0, "seed of data, keys and order; 0 draws one, which is stored")
 	options.runOptions.addFlags(flags)
 	completeWith(cmd, "suite", suiteNames())
 	completeWith(cmd, "placement", placementNames())
@@ -248,6 +252,7 @@ func parseTargets(args []string) ([]dbcanary.TargetSpec, error) {
 		if err != nil {
 			return nil, err
 		}
+		spec = plusInPath(spec)
 		seen[spec.Name]++
 		if n := seen[spec.Name]; n > 1 {
 			spec.Name += repeatMark + strconv.Itoa(n)
@@ -255,6 +260,22 @@ func parseTargets(args []string) ([]dbcanary.TargetSpec, error) {
 		specs = append(specs, spec)
 	}
 	return specs, nil
+}
+
+// plusInPath takes for the path of a build what was read as its overlays, as far
+// as there is such a folder: the versions of Debian's packages have a "+".
+func plusInPath(spec dbcanary.TargetSpec) dbcanary.TargetSpec {
+	if spec.Path == "" {
+		return spec
+	}
+	for n := len(spec.Overlays); n > 0; n-- {
+		path := spec.Path + "+" + strings.Join(spec.Overlays[:n], "+")
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			spec.Path, spec.Overlays = path, spec.Overlays[n:]
+			break
+		}
+	}
+	return spec
 }
 
 // repeatMark stands between the name of a repeated target and its number.

@@ -330,6 +330,7 @@ func TestCompare_BadInput(t *testing.T) {
 		"unknown placement":   {[]string{"compare", "sqlite", "sqlite", "--placement", "splt"}, 2, "did you mean split"},
 		"one target":          {[]string{"compare", "sqlite"}, 2, "at least one more target"},
 		"no time":             {[]string{"compare", "sqlite", "sqlite", "--time", "0"}, 2, "--time must be above 0"},
+		"no benchmarks":       {[]string{"compare", "sqlite", "sqlite", "--benchmarks", ""}, 2, "--benchmarks names no benchmark"},
 		"two JSONs":           {[]string{"compare", "sqlite", "sqlite", "--json", "--format", "csv"}, 2, "exclude each other"},
 		"no such run":         {[]string{"report", "7"}, 2, "open store dbcanary.db: there is no such file"},
 		"a path without DBMS": {[]string{"compare", "sqlite", "mysql:/nonexistent"}, 2, "no build at /nonexistent"},

@@ -92,6 +92,9 @@ func Main(args []string) int {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	defer signal.Stop(signals)
+	// A reader that goes away must not end a measurement: with a handler, and one
+	// that programs we start don't inherit, a write to a closed pipe is an error.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	env := &Env{
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,

@@ -124,9 +124,6 @@ func resume(ctx context.Context, env *Env, options *runOptions, ref string, dsns
 	if err != nil {
 		return err
 	}
-	if err := st.Claim(ctx, run.ID); err != nil {
-		return err
-	}
 	subjects, targets, err := resolveTargets(ctx, env, specs)
 	if err != nil {
 		return err
@@ -135,6 +132,9 @@ func resume(ctx context.Context, env *Env, options *runOptions, ref string, dsns
 		if err := sameBuild(run.Targets[i].Build, targets[i].Build); err != nil {
 			return err
 		}
+	}
+	if err := st.Claim(ctx, run.ID); err != nil {
+		return err
 	}
 	// A target that was dropped gets another chance: what stopped it may be mended.
 	run.Targets, run.State = targets, dbcanary.RunRunning
@@ -160,6 +160,7 @@ func specsOf(run dbcanary.Run, dsns []string) ([]dbcanary.TargetSpec, error) {
 			if spec, err = dbcanary.ParseTargetSpec(text); err != nil {
 				return nil, err
 			}
+			spec = plusInPath(spec)
 		}
 		spec.Name = name
 		specs = append(specs, spec)
@@ -173,6 +174,6 @@ func sameBuild(before, now dbcanary.Build) error {
 		return nil
 	}
 	return dbcanary.Errorf(dbcanary.CodeFailed,
-		"the run was measured with %s %s (%s) and the name now gives %s (%s): start a new run",
-		before.Family, before.Version, before.Origin, now.Version, now.Origin)
+		"the run was measured with %s %s (%s, %s) and the name now gives %s (%s, %s): start a new run",
+		before.Family, before.Version, before.Origin, before.Checksum, now.Version, now.Origin, now.Checksum)
 }

@@ -31,6 +31,21 @@ func TestDisturbance(t *testing.T) {
 	}
 }
 
+func TestChangedLoad(t *testing.T) {
+	quiet, busy := slices.Repeat([]float64{0.02}, 20), slices.Repeat([]float64{0.9}, 20)
+	if got := changedLoad(append(slices.Clone(quiet), busy...)); got == "" {
+		t.Error("a neighbour that came in the middle was not noticed")
+	}
+	for name, shares := range map[string][]float64{
+		"quiet": quiet, "always busy": busy, "too few": append(slices.Clone(quiet[:5]), busy[:5]...),
+		"a few busy slices": append(slices.Clone(quiet), busy[:4]...),
+	} {
+		if got := changedLoad(shares); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 func TestOtherCPUs(t *testing.T) {
 	trial := dbcanary.Trial{ElapsedNs: 1000, ForeignCPUNs: 300, StealNs: 200}
 	if got := otherCPUs(&trial); got != 0.5 {

@@ -12,10 +12,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/dbcanary/dbcanary"
@@ -63,9 +65,10 @@ type state struct {
 	serverCPUs []int
 	clientCPUs []int
 	trials     []dbcanary.Trial
-	events     map[string]int64 // of a slice of a benchmark that writes, by its label
-	others     []float64        // CPUs that did other work, of each slice of this execution
-	deadline   time.Time        // zero without a budget
+	events     map[string]int64     // of a slice of a benchmark that writes, by its label
+	others     map[string][]float64 // CPUs that did other work, of each slice of this execution, by benchmark
+	shares     []float64            // the same of all slices in their order
+	deadline   time.Time            // zero without a budget
 	round      time.Duration
 	stop       <-chan struct{}
 }
@@ -89,7 +92,7 @@ var errStopped = dbcanary.Errorf(dbcanary.CodeInterrupted, "stopped at the end o
 // once. Either way no server and no data directory is left, the run is saved in
 // its final state, and the error has CodeInterrupted.
 func (l *Lab) Run(ctx context.Context, run *dbcanary.Run, subjects []Subject, stop <-chan struct{}) error {
-	s := &state{Lab: l, run: run, stop: stop, events: map[string]int64{}}
+	s := &state{Lab: l, run: run, stop: stop, events: map[string]int64{}, others: map[string][]float64{}}
 	for i := range run.Targets {
 		s.subjects = append(s.subjects, &subject{Subject: subjects[i], target: &run.Targets[i], index: i})
 	}
@@ -116,6 +119,7 @@ func (s *state) execute(ctx context.Context) (err error) {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
+	defer s.soleRun()()
 	for _, subject := range s.subjects {
 		if err := s.prepare(ctx, subject); err != nil {
 			return err
@@ -127,7 +131,34 @@ func (s *state) execute(ctx context.Context) (err error) {
 	if err := s.Store.SaveRun(ctx, s.run); err != nil {
 		return err
 	}
-	return s.rounds(ctx)
+	err = s.rounds(ctx)
+	if text := changedLoad(s.shares); text != "" {
+		s.warn(text)
+	}
+	return err
+}
+
+// warn tells of a problem of the run as a whole and keeps it for the report.
+func (s *state) warn(text string) {
+	s.run.Problems = append(s.run.Problems, text)
+	s.emit(Event{Kind: EventProblem, Problem: text})
+}
+
+// hostLock is an abstract socket: it belongs to the host, needs no file and is
+// free again whatever becomes of its owner.
+const hostLock = "@dbcanary-run"
+
+// soleRun warns if another run goes on on this host, and makes this one known to
+// others until the returned function is called.
+func (s *state) soleRun() (release func()) {
+	listener, err := net.Listen("unix", hostLock)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		s.warn("another run of dbcanary goes on on this host: each disturbs the other")
+	}
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = listener.Close() }
 }
 
 // begin reads what the run needs to know before a server starts.

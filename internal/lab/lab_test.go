@@ -3,6 +3,7 @@ package lab_test
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -342,6 +343,22 @@ func (b *bench) phase() lab.EventKind {
 		return ""
 	}
 	return b.events[len(b.events)-1].Kind
+}
+
+// Two runs at once disturb each other, and both would be believed.
+func TestRun_TellsOfAnotherRunOnTheHost(t *testing.T) {
+	// Where it can't be had, another test holds it, which is as good.
+	if other, err := net.Listen("unix", "@dbcanary-run"); err == nil {
+		defer other.Close()
+	}
+	b := newBench(t, "a", "b")
+	b.run.Plan.Instances = 1
+	if err := b.execute(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(b.run.Problems, func(p string) bool { return strings.Contains(p, "another run of dbcanary") }) {
+		t.Errorf("problems: %q", b.run.Problems)
+	}
 }
 
 func TestRun_RefusesWhatDoesNotFit(t *testing.T) {

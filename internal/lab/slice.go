@@ -59,11 +59,13 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 		trial.Void = err.Error()
 	}
 	share := otherCPUs(trial)
-	if reason := disturbance(share, s.others); reason != "" && trial.Void == "" {
+	label := c.benchmark.Label
+	if reason := disturbance(share, s.others[label]); reason != "" && trial.Void == "" {
 		trial.Void, disturbed = reason, true
 	}
 	if share >= 0 {
-		s.others = append(s.others, share)
+		s.others[label] = append(s.others[label], share)
+		s.shares = append(s.shares, share)
 	}
 	return disturbed, s.record(ctx, trial)
 }

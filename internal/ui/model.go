@@ -38,7 +38,10 @@ func (m *model) apply(event lab.Event) {
 		m.deadline = event.Time.Add(time.Duration(event.LeftNs))
 	}
 	switch event.Kind {
-	case lab.EventRun, lab.EventEnd:
+	case lab.EventRun:
+		m.run = event.Run
+		m.problems = append(m.problems, event.Run.Problems...)
+	case lab.EventEnd:
 		m.run = event.Run
 	case lab.EventPrepare:
 		m.phase = phaseText(event)

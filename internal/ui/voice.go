@@ -57,6 +57,9 @@ func (v *plainVoice) Event(event lab.Event) {
 	case lab.EventRun:
 		p := event.Run.Plan
 		fmt.Fprintf(v.w, "run %d: %d targets, %d benchmarks, base %s\n", event.Run.ID, len(p.Targets), len(p.Benchmarks), p.Targets[0])
+		for _, problem := range event.Run.Problems {
+			fmt.Fprintf(v.w, "note: %s\n", problem)
+		}
 	case lab.EventPrepare:
 		if text := phaseText(event); text != v.phase {
 			v.phase = text
