@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -203,11 +204,11 @@ func TestCompare_MySQLFamily(t *testing.T) {
 }
 
 // A gate over a real effect: PostgreSQL without its index scans reads the whole
-// table for each row, so point-query is many times slower, and scan the same.
+// table for each row, so point-query is hundreds of times slower.
 func TestCompare_GateFindsARealRegression(t *testing.T) {
 	p := newProgram(t)
-	out, errs := p.run(3, measure("compare", "postgres@18", "postgres@18+enable_indexscan=off+enable_bitmapscan=off+enable_indexonlyscan=off",
-		"--benchmarks", "point-query", "--instances", "4", "--gate", "--format", "json")...)
+	out, errs := p.run(3, append(measure("compare", "postgres@18", "postgres@18+enable_indexscan=off+enable_bitmapscan=off+enable_indexonlyscan=off",
+		"--benchmarks", "point-query", "--instances", "5", "--gate", "--format", "json"), "--table-size", "50000")...)
 	report := parseReport(t, out)
 	if len(report.Comparisons) != 1 || report.Comparisons[0].Verdict != "slower" || *report.Comparisons[0].Ratio > 0.5 {
 		t.Errorf("%+v", report.Comparisons)
@@ -253,6 +254,10 @@ func TestCompare_KilledAndResumed(t *testing.T) {
 // Ctrl-C ends after the slice under way with a report; twice, at once. Either way
 // no server is left.
 func TestCompare_Interrupted(t *testing.T) {
+	// A signal that this test handles is not ignored in the program, as it would be
+	// below nohup.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
 	for name, signals := range map[string][]os.Signal{
 		"once": {os.Interrupt}, "twice": {os.Interrupt, os.Interrupt}, "by a terminal that closes": {syscall.SIGHUP},
 	} {

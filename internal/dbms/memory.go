@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -48,9 +49,25 @@ func (m *sharedMemory) free() {
 		_ = os.Remove(file) // after a clean shutdown it is gone
 	}
 	for id := range m.segments {
+		freeSegment(id)
+	}
+}
+
+// freeSegment removes a segment once nobody is attached to it. The kernel takes a
+// killed process off its segments a moment after it is no longer to be seen.
+func freeSegment(id int) {
+	const patience = time.Second
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		var segment unix.SysvShmDesc
-		if _, err := unix.SysvShmCtl(id, unix.IPC_STAT, &segment); err == nil && segment.Nattch == 0 {
+		if _, err := unix.SysvShmCtl(id, unix.IPC_STAT, &segment); err != nil {
+			return // after a clean shutdown it is gone
+		}
+		if segment.Nattch == 0 {
 			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // the same
+			return
+		}
+		if time.Now().After(deadline) {
+			return
 		}
 	}
 }
