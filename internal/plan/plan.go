@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,9 +115,16 @@ func Duration(p dbcanary.Plan, cost Cost, instances int) time.Duration {
 	return loadTime(p, cost) + time.Duration(instances)*RoundDuration(p, cost)
 }
 
-// Order gives the random order in which n targets run in a block.
+// Order gives the order in which n targets run in a block. It is random for each
+// two instances and each two blocks in them, and reversed from one to the next: a
+// slice may be slower for its place in the block alone (docs/METHOD.md), and over
+// pairs of instances that falls on all targets alike.
 func Order(seed uint64, benchmark string, instance, block, n int) []int {
-	return source(seed, "order", benchmark, instance, block).Perm(n)
+	order := source(seed, "order", benchmark, instance/2, block/2).Perm(n)
+	if (instance+block)%2 == 1 {
+		slices.Reverse(order)
+	}
+	return order
 }
 
 // KeySeed seeds the keys that a worker draws in a block. It does not depend on
