@@ -29,7 +29,7 @@ type Setting struct {
 type Build struct {
 	Family   Family `json:"family"`
 	Version  string `json:"version"`  // exact, as the server binary reports it: "10.11.14"
-	Provider string `json:"provider"` // path, debian, npm, dsn, builtin
+	Provider string `json:"provider"` // path, debian, npm, dsn, builtin, import
 	Origin   string `json:"origin"`   // what the provider served: package, version and suite, or a path; never a password
 	Checksum string `json:"checksum"` // "sha256:…" of the main package file or the server binary, npm's own "sha512-…"; "" for dsn and builtin
 	Dir      string `json:"dir"`      // base directory of the binaries; "" for dsn and builtin

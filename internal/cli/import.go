@@ -71,6 +71,9 @@ func (o *importOptions) run(ctx context.Context, env *Env, args []string) error 
 			return err
 		}
 	}
+	if len(runs) == 0 && len(rejected) == 0 {
+		return dbcanary.Errorf(dbcanary.CodeUsage, "no file holds a result of a benchmark")
+	}
 	if len(rejected) > 0 {
 		return dbcanary.Errorf(dbcanary.CodeFailed, "%d of the results or files were left out, see above", len(rejected))
 	}
@@ -99,6 +102,9 @@ func (o *importOptions) save(ctx context.Context, env *Env, runs []exchange.Impo
 			return err
 		}
 		fmt.Fprintf(env.Stdout, "run %d: %d results of %d benchmarks on %s\n", run.ID, len(trials), len(run.Plan.Benchmarks), strings.Join(run.Plan.Targets, " "))
+		if len(run.Plan.Targets) < 2 {
+			fmt.Fprintf(env.Stdout, "note: run %d has one target and nothing to compare it with; name all targets on one command line\n", run.ID)
+		}
 	}
 	fmt.Fprintf(env.Stdout, "imported from %d files; dbcanary report %d shows it\n", files, runs[0].Run.ID)
 	return nil

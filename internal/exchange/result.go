@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/dbcanary/dbcanary"
@@ -73,6 +74,7 @@ type resultFormat struct {
 // resultFormats lists every format, the most particular first.
 func resultFormats() []resultFormat {
 	return []resultFormat{
+		machineMetrics(),
 		sysbenchJSON(),
 		sysbenchText(),
 		publishedTable(),
@@ -80,6 +82,10 @@ func resultFormats() []resultFormat {
 		pgbenchText(),
 		mysqlslapText(),
 		sqlBench(),
+		insertBenchmark(),
+		goTPC(),
+		hammerDB(),
+		benchBase(),
 		mysqlslapCSV(),
 		pgbenchAggregate(),
 		pgbenchLog(),
@@ -90,7 +96,9 @@ func resultFormats() []resultFormat {
 func ResultFormats() []string {
 	var names []string
 	for _, f := range resultFormats() {
-		names = append(names, f.name)
+		if f.name != metricsName {
+			names = append(names, f.name)
+		}
 	}
 	return names
 }
@@ -123,7 +131,7 @@ func ReadResults(name string, content io.Reader) (Results, error) {
 		if l.err != nil {
 			err = l.err
 		}
-		if err == nil && len(results.Measurements) == 0 && len(results.Rejected) == 0 {
+		if err == nil && f.name != metricsName && len(results.Measurements) == 0 && len(results.Rejected) == 0 {
 			err = l.failf(l.number, "this looks like %s but holds no result", f.name)
 		}
 		return results, err
@@ -146,7 +154,7 @@ func unknownFormat(name, head string) error {
 	if first == "" {
 		return seriesError(name, 1, 0, "the file is empty; a result of another tool should stand here")
 	}
-	return seriesError(name, 1, 0, "no format that is known starts with %q; there are results of sysbench, pgbench, mysqlslap and sql-bench, and tables of relative QPS", first)
+	return seriesError(name, 1, 0, "no format that is known starts with %q; what is read is %s", first, strings.Join(ResultFormats(), ", "))
 }
 
 // rejectf notes a result that must not be used.

@@ -131,11 +131,12 @@ func (t *tableReader) row(text string) error {
 		if err != nil {
 			return err
 		}
-		if value == 0 {
-			t.results.rejectf(t.lines, t.number, "%s of %s is %s: nothing was measured, or less than can be printed", clip(name), clip(column), fields[i])
+		m := t.measurement(name, column, fields[i], value)
+		if m.Operations == 0 {
+			t.results.rejectf(t.lines, t.number, "%s of %s is %s: nothing was measured, or it is out of range", clip(name), clip(column), clip(fields[i]))
 			continue
 		}
-		if err := t.results.add(t.lines, t.measurement(name, column, fields[i], value)); err != nil {
+		if err := t.results.add(t.lines, m); err != nil {
 			return err
 		}
 	}
@@ -145,21 +146,25 @@ func (t *tableReader) row(text string) error {
 func (t *tableReader) measurement(benchmark, target, text string, value float64) Measurement {
 	m := Measurement{Line: t.number, Tool: "published table", Benchmark: benchmark, Target: target, Relative: t.base}
 	m.Latency.Mean = math.NaN()
+	if t.base == "" && strings.HasPrefix(benchmark, "scan") {
+		m.Unit = "krows" // as the scripts count scans
+	}
 	m.setRate(text, value)
 	return m
 }
 
 // setRate stores a rate that comes without its time as so many operations in a
-// time that keeps every printed digit: 0.91 is 91 in 100 s.
+// time that keeps every printed digit: 0.91 is 91 in 100 s. A rate out of any
+// range gives no operations.
 func (m *Measurement) setRate(text string, value float64) {
+	if value > 1e12 {
+		return
+	}
 	seconds := 1.0
 	if _, decimals, ok := strings.Cut(text, "."); ok {
 		seconds = math.Pow10(min(len(decimals), 6))
 	}
-	for value*seconds > 1e15 && seconds > 1 {
-		seconds /= 10
-	}
-	m.Operations, m.ElapsedNs = int64(math.Round(min(value, 1e15)*seconds)), int64(seconds*1e9)
+	m.Operations, m.ElapsedNs = int64(math.Round(value*seconds)), int64(seconds*1e9)
 	m.RateStep = 1 / (value * seconds)
 }
 
@@ -192,14 +197,14 @@ func readPublishedQPS(l *lines, results *Results) error {
 		}
 		m := Measurement{Line: 1, Tool: "published scripts", Benchmark: match[3] + "_range=" + match[4]}
 		m.Latency.Mean = math.NaN()
-		if value == 0 {
-			results.rejectf(l, 1, "column %d is 0: the run failed or was too slow to count", i+1)
-			continue
-		}
 		if strings.HasPrefix(match[3], "scan") {
 			m.Unit = "krows" // as run.sh counts scans
 		}
 		m.setRate(text, value)
+		if m.Operations == 0 {
+			results.rejectf(l, 1, "column %d is %s: the run failed, or was too slow to count", i+1, clip(text))
+			continue
+		}
 		if err := results.add(l, m); err != nil {
 			return err
 		}

@@ -104,6 +104,7 @@ func (r *sysbenchReader) begin() {
 	if !r.run.begun {
 		r.run = sysbenchRun{begun: true}
 		r.run.Line, r.run.Latency.Mean = r.number, math.NaN()
+		r.run.Benchmark, r.run.Family = r.command.benchmark, r.command.family
 	}
 }
 
@@ -115,8 +116,7 @@ func (r *sysbenchReader) line(line string) error {
 			if err := r.finish(); err != nil {
 				return err
 			}
-			r.begin()
-			r.version = match[1]
+			r.version = match[1] // no run yet: prepare and cleanup print as much
 		} else {
 			r.commandLine(line)
 		}
@@ -228,6 +228,9 @@ func (r *sysbenchReader) csvRow(text string) error {
 		if v[i], err = r.float("column "+strconv.Itoa(i+1), field); err != nil {
 			return err
 		}
+		if v[i] > 1e9 {
+			return r.failf(r.number, "column %d is out of range: %s", i+1, clip(field))
+		}
 	}
 	sum, tps, qps := &r.run.csv, v[2], v[3]
 	if len(r.run.Intervals) > 0 && v[0] <= sum.lastS {
@@ -251,12 +254,18 @@ func (r *sysbenchReader) bucket(value, count string) error {
 	if err != nil {
 		return err
 	}
+	if ms > 1e9 || n > 1e15 {
+		return r.failf(r.number, "the row of the histogram is out of range: %s ms, %s times", clip(value), clip(count))
+	}
 	if len(r.run.buckets) > 0 && ms <= r.run.buckets[len(r.run.buckets)-1].ms {
 		r.run.buckets = r.run.buckets[:0] // the histogram of the next checkpoint
 	}
 	r.run.buckets = append(r.run.buckets, sysbenchCount{ms, n})
 	return nil
 }
+
+// manyIgnored is the part of events from which ignored errors are told.
+const manyIgnored = 0.01
 
 // finish takes what was read of a run and makes room for the next.
 func (r *sysbenchReader) finish() error {
@@ -288,8 +297,10 @@ func (r *sysbenchReader) finish() error {
 	if run.dropped > 0 {
 		r.results.Notes = append(r.results.Notes, r.failf(run.Line, "of %d reports of one run the last counts, the checkpoints before it do not", run.dropped+1).Error())
 	}
+	if float64(run.Retries) > manyIgnored*float64(run.Events) {
+		r.results.Notes = append(r.results.Notes, r.failf(run.Line, "sysbench ignored %d errors beside %d events; look at what they were", run.Retries, run.Events).Error())
+	}
 	run.Tool = strings.TrimSpace("sysbench " + r.version)
-	run.Benchmark, run.Family = r.command.benchmark, r.command.family
 	run.LatencyStep = sysbenchLatencyStep
 	run.RateStep = max(run.RateStep, 1/float64(run.Operations))
 	run.fromBuckets()

@@ -109,8 +109,8 @@ func readSysbenchList(l *lines, decoder *json.Decoder, start int, m *Measurement
 		if err := decoder.Decode(&e); err != nil {
 			return last, false, broken(entries, err)
 		}
-		if e.Time == nil || e.TPS == nil || !(*e.Time >= 0) || *e.Time > 1e9 || !(*e.TPS >= 0) || !(e.QPS.Total >= 0) || *e.TPS > 1e9 || e.QPS.Total > 1e9 {
-			return last, false, broken(entries, errors.New(`"time", "tps" and "qps" should be numbers`))
+		if e.Time == nil || e.TPS == nil || !(*e.Time >= 0) || *e.Time > 1e9 || !(*e.TPS >= 0) || !(e.QPS.Total >= 0) || *e.TPS > 1e9 || e.QPS.Total > 1e9 || e.Threads < 0 {
+			return last, false, broken(entries, errors.New(`"time", "threads", "tps" and "qps" should be numbers, and not negative`))
 		}
 		last = e
 		if whole {

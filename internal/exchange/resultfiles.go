@@ -37,6 +37,7 @@ type fileJob struct {
 	benchmark string // "" for what the content tells
 	threads   []int  // of the columns of an sb.r.qps file
 	published bool
+	step      bool // benchmark is a step of the Insert Benchmark
 }
 
 // ReadFiles reads the results in files and folders, each "PATH", "TARGET=PATH" or
@@ -85,6 +86,9 @@ func (f *Files) plan(args []string) []fileJob {
 				if kind == "r.qps" {
 					job.threads = []int{threads}
 				}
+			} else if isInsertFile(path) {
+				folder, step := insertPlace(path)
+				job.target, job.benchmark, job.step = cmp.Or(target, folder), step, true
 			} else if target == "" && len(stems[stem(path)]) > 1 {
 				job.target, job.benchmark = folderName(path), stem(path)
 			}
@@ -168,8 +172,15 @@ func (f *Files) folder(root, target string) []fileJob {
 			jobs = append(jobs, f.publishedFolder(paths, name)...)
 			continue
 		}
+		steps := slices.ContainsFunc(paths, isInsertFile)
 		for _, path := range paths {
-			jobs = append(jobs, fileJob{path: path, target: name, benchmark: stem(path)})
+			switch {
+			case !steps:
+				jobs = append(jobs, fileJob{path: path, target: name, benchmark: stem(path)})
+			case isInsertFile(path):
+				folder, step := insertPlace(path)
+				jobs = append(jobs, fileJob{path: path, target: cmp.Or(target, folder), benchmark: step, step: true})
+			}
 		}
 	}
 	if len(jobs) == 0 {
@@ -291,6 +302,8 @@ func (f *Files) read(ctx context.Context, job fileJob, opts FileOptions) {
 		switch {
 		case opts.Benchmark != "":
 			m.Benchmark = opts.Benchmark
+		case job.step && results.Format == "Insert Benchmark":
+			m.Benchmark = job.benchmark + " " + m.Benchmark
 		case len(named) == 1 && job.benchmark != "" && results.Format != "sql-bench":
 			m.Benchmark = job.benchmark
 		case m.Benchmark == "":

@@ -39,23 +39,23 @@ type ImportedRun struct {
 // often its server was started, so that verdicts stay inconclusive. The smallest
 // change that matters is never finer than the coarsest rate. Errors have CodeUsage.
 func MakeRuns(measurements []Measurement, opts RunOptions) ([]ImportedRun, error) {
+	byBase := map[string][]Measurement{}
 	var bases []string
 	for _, m := range measurements {
-		if !slices.Contains(bases, m.Relative) {
+		if byBase[m.Relative] == nil {
 			bases = append(bases, m.Relative)
 		}
+		byBase[m.Relative] = append(byBase[m.Relative], m)
 	}
 	slices.SortStableFunc(bases, func(a, b string) int { // rates first
 		return cmp.Compare(min(len(a), 1), min(len(b), 1))
 	})
+	if err := checkBase(measurements, opts.Base); err != nil {
+		return nil, err
+	}
 	var runs []ImportedRun
 	for _, base := range bases {
-		of := slices.DeleteFunc(slices.Clone(measurements), func(m Measurement) bool { return m.Relative != base })
-		run, err := makeRun(of, base, opts)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, run)
+		runs = append(runs, makeRun(byBase[base], base, opts))
 	}
 	return runs, nil
 }
@@ -72,7 +72,7 @@ type runMaker struct {
 	tools   []string
 }
 
-func makeRun(measurements []Measurement, relative string, opts RunOptions) (ImportedRun, error) {
+func makeRun(measurements []Measurement, relative string, opts RunOptions) ImportedRun {
 	r := &runMaker{targets: map[string]int{}, labels: map[string]Measurement{}, blocks: map[[2]string]int{}}
 	run := &r.run.Run
 	run.State, run.Started, run.Ended, run.Program = dbcanary.RunDone, opts.Now, opts.Now, opts.Program
@@ -98,11 +98,9 @@ func makeRun(measurements []Measurement, relative string, opts RunOptions) (Impo
 			r.run.Rejected = append(r.run.Rejected, err)
 		}
 	}
-	if err := r.chooseBase(opts.Base, relative); err != nil {
-		return ImportedRun{}, err
-	}
+	r.chooseBase(opts.Base, relative)
 	r.conclude(relative)
-	return r.run, nil
+	return r.run
 }
 
 func (r *runMaker) add(m Measurement) error {
@@ -171,35 +169,48 @@ func canonicalLabel(name string) (label, group string) {
 	return name, ""
 }
 
-// chooseBase puts the base first.
-func (r *runMaker) chooseBase(base, relative string) error {
+// isNamed tells whether a user or a table means the target by this name.
+func isNamed(target, name string) bool {
+	return target == name || target == publishedTargetName(name)
+}
+
+// checkBase wants the base to be among the targets.
+func checkBase(measurements []Measurement, base string) error {
+	if base == "" || len(measurements) == 0 {
+		return nil
+	}
+	var names []string
+	for _, m := range measurements {
+		name := importedTarget(m.Target, m.File, m.Family).Name
+		if isNamed(name, base) {
+			return nil
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return dbcanary.Errorf(dbcanary.CodeUsage, "no file is of the base %q%s", base, dbcanary.DidYouMean(base, names))
+}
+
+// chooseBase puts the base first: what the user says if the run has it, else what
+// the table says, else the first target.
+func (r *runMaker) chooseBase(bases ...string) {
 	run := &r.run.Run
 	at := 0
-	for _, name := range []string{base, relative} {
-		if name == "" {
-			continue
-		}
-		found := slices.IndexFunc(run.Targets, func(t dbcanary.Target) bool {
-			return t.Name == name || t.Name == publishedTargetName(name)
-		})
-		if found >= 0 {
+	for _, base := range bases {
+		found := slices.IndexFunc(run.Targets, func(t dbcanary.Target) bool { return isNamed(t.Name, base) })
+		if base != "" && found >= 0 {
 			at = found
 			break
 		}
-		if name == base {
-			var names []string
-			for _, t := range run.Targets {
-				names = append(names, t.Name)
-			}
-			return dbcanary.Errorf(dbcanary.CodeUsage, "no file is of the base %q%s", base, dbcanary.DidYouMean(base, names))
-		}
 	}
-	target := run.Targets[at]
-	run.Targets = slices.Insert(slices.Delete(run.Targets, at, at+1), 0, target)
+	if len(run.Targets) > 0 {
+		target := run.Targets[at]
+		run.Targets = slices.Insert(slices.Delete(run.Targets, at, at+1), 0, target)
+	}
 	for _, t := range run.Targets {
 		run.Plan.Targets = append(run.Plan.Targets, t.Name)
 	}
-	return nil
 }
 
 // conclude says what a reader of a report must know.

@@ -11,7 +11,7 @@ import (
 var (
 	// publishedDir is a result directory of the published scripts, or its name in
 	// their tables: x.my8028_rel_o2nofp.z11a_bee.pk1.
-	publishedDir = regexp.MustCompile(`^(?:x\.)?(fbmy|my|ma|pg)(\d[\da-z]*)((?:_[^.]+)*)(?:\.(.+?))?(?:\.pk([01]))?$`)
+	publishedDir = regexp.MustCompile(`^(?:x\.)?(fbmy|my|ma|pg)(\d[\da-z]*)((?:_[^.]+)*)(?:\.([a-zA-Z].*?))?(?:\.pk([01]))?$`)
 	// namedVersion finds a family and a version in any name: mysql-8.0.28, pg15.3_test.
 	namedVersion = regexp.MustCompile(`(?i)(?:^|[^a-z])(mysql|mariadb|postgres|postgresql|pg|sqlite)[-_ @]?v?(\d+(?:\.\d+)*)`)
 	bareVersion  = regexp.MustCompile(`^v?(\d+(?:\.\d+)+)`)

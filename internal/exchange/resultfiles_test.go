@@ -1,0 +1,186 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dbcanary/dbcanary"
+)
+
+const sysbenchRunText = "Number of threads: %d\nSQL statistics:\n queries: %d (%d.00 per sec.)\nGeneral statistics:\n total time: 1.0000s\n execution time (avg/stddev): 1/0\n"
+
+// writeFiles writes files below a new folder and goes there.
+func writeFiles(t *testing.T, files map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readAll gives "target benchmark threads QPS" of each measurement, then what was
+// rejected and noted.
+func readAll(t *testing.T, opts FileOptions, args ...string) []string {
+	t.Helper()
+	files, err := ReadFiles(context.Background(), args, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, m := range files.Measurements {
+		list = append(list, fmt.Sprintf("%s | %s | %d | %.0f", m.Target, m.Benchmark, m.Threads, float64(m.Operations)/(float64(m.ElapsedNs)/1e9)))
+	}
+	for _, rejected := range files.Rejected {
+		list = append(list, "rejected "+rejected.Error())
+	}
+	for _, note := range files.Notes {
+		list = append(list, "note "+note)
+	}
+	return list
+}
+
+func TestReadFiles_Published(t *testing.T) {
+	run := func(threads, qps int) string { return fmt.Sprintf(sysbenchRunText, threads, qps, qps) }
+	writeFiles(t, map[string]string{
+		// Two numbers of connections, both as output and as rates.
+		"res/x.a_rel.z1.pk1/sb.o.point-query.range100.pk1.dop8":  run(8, 800),
+		"res/x.a_rel.z1.pk1/sb.o.point-query.range100.pk1.dop40": run(40, 4000),
+		"res/x.a_rel.z1.pk1/sb.r.qps.point-query.range100.pk1":   "8\t40\tinnodb point-query range=100\n",
+		"res/x.a_rel.z1.pk1/sb.o.scan.range100.pk1.dop8":         run(8, 1),
+		"res/x.a_rel.z1.pk1/sb.o.scan.range100.pk1.dop40":        run(40, 1),
+		"res/x.a_rel.z1.pk1/sb.r.qps.scan.range100.pk1":          "50\t90\tinnodb scan range=100\n",
+		// Columns that nothing tells apart; a scan without its rates.
+		"res/x.b_rel.z1.pk1/sb.r.qps.delete.range100.pk1":  "8\t40\tinnodb delete range=100\n",
+		"res/x.b_rel.z1.pk1/sb.o.scan.range100.pk1.dop8":   run(8, 1),
+		"res/x.b_rel.z1.pk1/sb.r.qps.insert.range100.pk1":  "900\tinnodb insert range=100\n",
+		"res/x.b_rel.z1.pk1/sb.o.update-one.range100.pk1":  run(8, 700),
+		"res/x.b_rel.z1.pk1/sb.met.update-one.range10.pk1": "never read",
+	})
+	want := []string{
+		"x.a_rel.z1.pk1 | scan_range=100 | 8 | 50", "x.a_rel.z1.pk1 | scan_range=100 | 40 | 90",
+		"x.a_rel.z1.pk1 | point-query_range=100 | 40 | 4000", "x.a_rel.z1.pk1 | point-query_range=100 | 8 | 800",
+		"x.b_rel.z1.pk1 | update-one_range=100 | 8 | 700", "x.b_rel.z1.pk1 | insert_range=100 | 0 | 900",
+		"rejected res/x.b_rel.z1.pk1/sb.o.scan.range100.pk1.dop8: scans are counted in rows, which only an sb.r.qps file tells; there is none beside it",
+		"rejected res/x.b_rel.z1.pk1/sb.r.qps.delete.range100.pk1:1: 2 columns of QPS, but there are sb.o files of 0 numbers of connections: cannot tell which is which",
+		"note res/x.b_rel.z1.pk1: 1 other files of the published scripts were left out (warm-ups, metrics, settings)",
+	}
+	if diff := cmp.Diff(want, readAll(t, FileOptions{}, "res")); diff != "" {
+		t.Error(diff)
+	}
+	// One file of a folder is named by it too.
+	want = []string{"x.a_rel.z1.pk1 | point-query_range=100 | 8 | 800"}
+	if diff := cmp.Diff(want, readAll(t, FileOptions{}, "res/x.a_rel.z1.pk1/sb.o.point-query.range100.pk1.dop8")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadFiles_Names(t *testing.T) {
+	run := fmt.Sprintf(sysbenchRunText, 4, 100, 100)
+	named := "sysbench oltp_read_only --threads=4 run\n" + run
+	writeFiles(t, map[string]string{
+		"8.0.28/read-only.txt": named, "8.0.28/deep/.hidden": "never read", "8.0.40/read-only.txt": named,
+		"other/8.0.28/read-only.txt": run, "before.txt": named, "slap.csv": ",mixed,1.000,1.000,1.000,2,100\n,key,1.000,1.000,1.000,2,100\n",
+		"a=b.txt": run,
+	})
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"8.0.28", "8.0.40/"}, []string{"8.0.28 | read-only | 4 | 100", "8.0.40 | read-only | 4 | 100"}},
+		{[]string{"8.0.28/read-only.txt", "8.0.40/read-only.txt"}, []string{"8.0.28 | read-only | 4 | 100", "8.0.40 | read-only | 4 | 100"}},
+		{[]string{"before.txt"}, []string{"before | oltp_read_only | 4 | 100"}},
+		{[]string{"old=before.txt", "a=b.txt"}, []string{"old | oltp_read_only | 4 | 100", "a=b | sysbench | 4 | 100"}},
+		{[]string{"slap=slap.csv"}, []string{"slap | mysqlslap mixed | 2 | 200", "slap | mysqlslap key | 2 | 200"}},
+		{[]string{"8.0.28", "other"}, []string{
+			"8.0.28 | read-only | 4 | 100", "8.0.28 | read-only | 4 | 100",
+			"note 8.0.28 and other/8.0.28 are taken as repeats of one target, 8.0.28; TARGET=PATH tells them apart",
+		}},
+		{[]string{"old=8.0.28", "new=other"}, []string{"old | read-only | 4 | 100", "new | read-only | 4 | 100"}},
+		{[]string{"missing", "before.txt"}, []string{"before | oltp_read_only | 4 | 100", "rejected missing: no such file or directory"}},
+	} {
+		if diff := cmp.Diff(test.want, readAll(t, FileOptions{}, test.args...)); diff != "" {
+			t.Errorf("%v: %s", test.args, diff)
+		}
+	}
+	want := []string{"stdin | scan | 4 | 100"}
+	if diff := cmp.Diff(want, readAll(t, FileOptions{Benchmark: "scan", Stdin: strings.NewReader(run)}, "-")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A read ends when its context does, also within a file.
+func TestReadFiles_Stops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	line := []byte("progress: 1.0 s, 100.0 tps, lat 2.401 ms stddev 1.958\n")
+	lines := 0
+	endless := &repeated{left: 1 << 62, line: func(int) []byte {
+		if lines++; lines == 100_000 {
+			cancel()
+		}
+		return line
+	}}
+	_, err := ReadFiles(ctx, []string{"-"}, FileOptions{Stdin: endless})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// MakeRuns keeps apart what must not be compared.
+func TestMakeRuns(t *testing.T) {
+	at := func(target, benchmark string, threads int, unit, relative string, step float64) Measurement {
+		return Measurement{
+			File: target, Line: 1, Tool: "t", Target: target, Benchmark: benchmark, Threads: threads, Unit: unit, Relative: relative,
+			Operations: 100, ElapsedNs: 1e9, RateStep: step,
+		}
+	}
+	runs, err := MakeRuns([]Measurement{
+		at("a", "read-only_range=10", 4, "", "", 0.001), at("b", "read-only range=10", 8, "", "", 0.001), at("b", "own", 8, "", "", 0.03),
+		at("c", "own", 8, "krows", "", 0.001), at("d", "scan", 0, "", "e", 0.001), at("e", "scan", 0, "", "e", 0.001),
+	}, RunOptions{Base: "b", Now: time.Unix(1e9, 0)})
+	if err != nil || runs[0].Run.Plan.Targets[0] != "b" || runs[1].Run.Plan.Targets[0] != "e" {
+		t.Errorf("a base that one of the runs has: %v", err)
+	}
+	runs, err = MakeRuns([]Measurement{
+		at("a", "read-only_range=10", 4, "", "", 0.001), at("b", "read-only range=10", 8, "", "", 0.001), at("b", "own", 8, "", "", 0.03),
+		at("c", "own", 8, "krows", "", 0.001), at("d", "scan", 0, "", "e", 0.001), at("e", "scan", 0, "", "e", 0.001),
+	}, RunOptions{Now: time.Unix(1e9, 0)})
+	if err != nil || len(runs) != 2 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	rates, ratios := runs[0], runs[1]
+	wantBenchmarks := []dbcanary.PlannedBenchmark{
+		{Label: "read-only range=10 threads=4", Group: "range-2"}, {Label: "read-only range=10 threads=8", Group: "range-2"}, {Label: "own threads=8"},
+	}
+	if diff := cmp.Diff(wantBenchmarks, rates.Run.Plan.Benchmarks); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, rates.Run.Plan.Targets); diff != "" {
+		t.Error(diff)
+	}
+	if rates.Run.Plan.MinEffect != 0.06 {
+		t.Errorf("the smallest change is %g, not twice the coarsest step", rates.Run.Plan.MinEffect)
+	}
+	if len(rates.Rejected) != 1 || !strings.Contains(rates.Rejected[0].Error(), "c:1: benchmark \"own threads=8\" is counted in krows here, but in statements in b:1") {
+		t.Errorf("other units: %v", rates.Rejected)
+	}
+	if diff := cmp.Diff([]string{"e", "d"}, ratios.Run.Plan.Targets); diff != "" {
+		t.Errorf("the base of a table comes first: %s", diff)
+	}
+	if rates.Run.Host.Name == ratios.Run.Host.Name {
+		t.Error("ratios and rates would make one series")
+	}
+}
