@@ -31,12 +31,15 @@ func Nearest(text string, names []string) []string {
 	return nearest
 }
 
-// DidYouMean ends an error about an unknown name: `; did you mean "scan"?`, or
-// the whole list if nothing is near, or "" if there is nothing to choose from.
+// mostListed is how many names an error may list.
+const mostListed = 12
+
+// DidYouMean ends an error about an unknown name: "; did you mean scan?", or the
+// whole list if nothing is near and the list is short, else "".
 func DidYouMean(text string, names []string) string {
 	nearest := Nearest(text, names)
 	if len(nearest) == 0 {
-		if len(names) == 0 {
+		if len(names) == 0 || len(names) > mostListed {
 			return ""
 		}
 		return "; there are " + strings.Join(names, ", ")

@@ -352,6 +352,25 @@ func TestCompare_BadInput(t *testing.T) {
 	}
 }
 
+// A setting that the server does not know is a mistake of the user's: nothing is
+// measured, and the nearest name is told.
+func TestCompare_UnknownSetting(t *testing.T) {
+	for target, nearest := range map[string]string{
+		"mariadb@10.11+innodb_io_capacty=2000": "unknown setting innodb_io_capacty; did you mean innodb_io_capacity",
+		"postgres@18+work_mme=4MB":             "unknown setting work_mme; did you mean work_mem",
+		"sqlite+cache_sise=100":                "did you mean cache_size",
+	} {
+		t.Run(target, func(t *testing.T) {
+			p := newProgram(t)
+			base, _, _ := strings.Cut(target, "+")
+			out, errs := p.run(2, measure("compare", base, target, "--instances", "1")...)
+			if out != "" || !strings.Contains(errs, nearest) {
+				t.Errorf("stdout %q, stderr %s; want %q", out, errs, nearest)
+			}
+		})
+	}
+}
+
 // A setting that the server refuses is told in the server's own words.
 func TestCompare_RefusedSetting(t *testing.T) {
 	p := newProgram(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
@@ -73,6 +74,9 @@ func (s *state) prepare(ctx context.Context, subject *subject) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if dbcanary.ErrorCode(err) == dbcanary.CodeUsage {
+		return err // nothing is measured yet, so what was mistyped is mended first
+	}
 	if err != nil {
 		return s.drop(ctx, subject, err)
 	}
@@ -83,7 +87,7 @@ func (s *state) load(ctx context.Context, subject *subject) (err error) {
 	name := subject.target.Name
 	server, err := s.open(ctx, subject)
 	if err != nil {
-		return err
+		return s.unknownSetting(ctx, subject, err)
 	}
 	if subject.DSN == "" {
 		defer func() {
@@ -135,6 +139,48 @@ func (s *state) open(ctx context.Context, subject *subject) (dbms.Server, error)
 	}
 	// The load is not measured, so it may use every CPU.
 	return subject.Driver.Start(ctx, dbms.StartOptions{Build: subject.target.Build, Settings: subject.settings, Dir: subject.golden})
+}
+
+// unknownSetting explains why a server did not start, if one of the target's
+// settings is none that the server has: it asks a server without them.
+func (s *state) unknownSetting(ctx context.Context, subject *subject, cause error) error {
+	if len(subject.Settings) == 0 || subject.DSN != "" || ctx.Err() != nil {
+		return cause
+	}
+	names, err := s.settingNames(ctx, subject)
+	if err != nil {
+		return cause // the settings are not to blame, or not alone
+	}
+	for _, setting := range subject.Settings {
+		if !slices.Contains(names, setting.Name) {
+			return dbcanary.Errorf(dbcanary.CodeUsage, "%s: unknown setting %s%s; %w",
+				subject.target.Name, setting.Name, dbcanary.DidYouMean(setting.Name, names), cause)
+		}
+	}
+	return cause
+}
+
+// settingNames asks a server that runs with the defaults only.
+func (s *state) settingNames(ctx context.Context, subject *subject) (names []string, err error) {
+	memory, err := s.memoryBytes()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := s.claim(fmt.Sprintf("%d-plain", subject.index))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, dbms.Remove(dir)) }()
+	defaults := subject.Driver.Defaults(subject.target.Build.Version, memory)
+	server, err := subject.Driver.Start(ctx, dbms.StartOptions{Build: subject.target.Build, Settings: defaults, Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	settings, err := server.Settings(ctx)
+	for _, setting := range settings {
+		names = append(names, setting.Name)
+	}
+	return names, errors.Join(err, s.stopServer(ctx, server))
 }
 
 // loaders is how many connections load at once: SQLite has one writer.
