@@ -79,10 +79,10 @@ func makeRun(measurements []Measurement, relative string, opts RunOptions) Impor
 	run.Host.Name = opts.Host
 	if run.Host.Name == "" {
 		// A name of its own: numbers of machines that nobody named are no series.
-		run.Host.Name = "unknown host of the import of " + opts.Now.UTC().Format(time.RFC3339Nano)
+		run.Host.Name = "unknown host, import of " + opts.Now.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	if relative != "" {
-		run.Host.Name += ", relative to " + relative
+		run.Host.Name += ", relative to " + publishedTargetName(relative)
 	}
 	for _, m := range measurements {
 		if m.Threads > 0 && run.Plan.Threads == 0 {
