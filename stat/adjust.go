@@ -29,7 +29,8 @@ func BenjaminiHochberg(p []float64) []float64 {
 	lowest := 1.0
 	for rank := len(order) - 1; rank >= 0; rank-- {
 		i := order[rank]
-		lowest = min(lowest, p[i]*float64(len(order))/float64(rank+1))
+		// The quotient first: it is at least 1, so no rounding takes the product below p.
+		lowest = min(lowest, p[i]*(float64(len(order))/float64(rank+1)))
 		adjusted[i] = lowest
 	}
 	return adjusted
