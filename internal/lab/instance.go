@@ -175,18 +175,17 @@ func (s *state) runBlock(ctx context.Context, number, block int, benchmark workl
 	return disturbed, nil
 }
 
-// blocksUntilDeadline spreads the budget over the benchmarks when there is only one instance.
+// blocksUntilDeadline spreads the time that is left over the benchmarks that are
+// not measured yet, when there is only one instance.
 func (s *state) blocksUntilDeadline(targets int) int {
-	p := s.run.Plan
-	left := int64(s.deadline.Sub(s.Now()))
-	done := 0
 	measured := map[string]bool{}
 	for i := range s.trials {
 		measured[s.trials[i].Benchmark] = true
 	}
-	done = len(measured)
+	p := s.run.Plan
+	share := int64(s.deadline.Sub(s.Now())) / int64(max(1, len(s.benchmarks)-len(measured)))
 	perBlock := int64(max(1, targets)) * (p.SliceNs + p.WarmupNs)
-	return int(max(int64(p.Blocks), left/int64(max(1, len(s.benchmarks)-done))/perBlock))
+	return int(max(int64(p.Blocks), share/perBlock))
 }
 
 // cell is one benchmark on one instance: its connections with their prepared statements.
