@@ -112,6 +112,14 @@ func (p *program) checkNothingIsLeft() {
 	}
 }
 
+// fetch has the builds there before a test waits for what is measured with them.
+func fetch(t *testing.T, targets ...string) {
+	t.Helper()
+	for _, target := range targets {
+		buildtest.Get(t, target)
+	}
+}
+
 // eventually polls until ok, for at most a minute.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
@@ -221,6 +229,7 @@ func TestCompare_GateFindsARealRegression(t *testing.T) {
 // kill -9 in the middle of a slice loses at most that slice and leaves no server;
 // resume goes on with the run.
 func TestCompare_KilledAndResumed(t *testing.T) {
+	fetch(t, "postgres@15", "postgres@18")
 	p := newProgram(t)
 	cmd := p.command(t.Context(), measure("compare", "postgres@15", "postgres@18", "--benchmarks", "point-query,update-index", "--instances", "3")...)
 	if err := cmd.Start(); err != nil {
@@ -254,6 +263,7 @@ func TestCompare_KilledAndResumed(t *testing.T) {
 // Ctrl-C ends after the slice under way with a report; twice, at once. Either way
 // no server is left.
 func TestCompare_Interrupted(t *testing.T) {
+	fetch(t, "postgres@15", "postgres@18")
 	// A signal that this test handles is not ignored in the program, as it would be
 	// below nohup.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -289,6 +299,7 @@ func TestCompare_Interrupted(t *testing.T) {
 // A server that is killed drops its target with the end of its log, and the
 // others are measured to the end.
 func TestCompare_ServerDies(t *testing.T) {
+	fetch(t, "postgres@15", "mariadb@10.11", "postgres@18")
 	p := newProgram(t)
 	var out, errs bytes.Buffer
 	cmd := p.command(t.Context(), measure("compare", "postgres@15", "mariadb@10.11", "postgres@18",
