@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
@@ -28,9 +27,7 @@ func newDoctorCommand(env *Env) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				encoder := json.NewEncoder(env.Stdout)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(findings)
+				return printJSON(env, findings)
 			}
 			return printFindings(env, findings)
 		},

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/spf13/cobra"
 
@@ -39,9 +38,7 @@ func listRuns(ctx context.Context, env *Env, db string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		encoder := json.NewEncoder(env.Stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(runs)
+		return printJSON(env, runs)
 	}
 	counts, err := st.TrialCounts(ctx)
 	if err != nil {

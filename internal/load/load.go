@@ -35,7 +35,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -161,26 +160,12 @@ func Run(ctx context.Context, workers []Worker, options Options) (*Recording, er
 	if err := check(workers, options); err != nil {
 		return nil, err
 	}
-	defer runtime.GOMAXPROCS(enoughProcs(len(workers)))
 	restore, err := prepareProcess(len(workers), options.CPUs)
 	if err != nil {
 		return nil, err
 	}
 	recording, err := newSlice(workers, options, sleep).run(ctx)
 	return recording, errors.Join(err, restore())
-}
-
-// enoughProcs gives each worker a P of the runtime for itself and says how many
-// there were. With fewer, a worker whose read returns waits for one that another
-// worker's blocked read has not been relieved of yet: 64 connections on two CPUs
-// did half of the queries at twice the CPU time.
-func enoughProcs(workers int) (before int) {
-	before = runtime.GOMAXPROCS(0)
-	const others = 2 // for what is no worker: reports, timers
-	if workers+others > before {
-		runtime.GOMAXPROCS(workers + others)
-	}
-	return before
 }
 
 func check(workers []Worker, options Options) error {
