@@ -50,6 +50,18 @@ type Benchmark struct {
 	Transaction bool   // the steps of an event are one transaction
 	Steps       []Step // of one event, in order
 
+	Dataset string  // name of the tables that it runs on; "" is sbtest
+	Program Program // makes the work in place of Keys, Transaction and Steps
+	Threads int     // workers, where the benchmark decides; 0 for those of the plan
+	// Background is how many of the workers, the last ones, do what is not measured:
+	// they run beside the others and end with them.
+	Background int
+	// Single says that each instance has one slice of it, of exactly Events events
+	// and without warm-up: it can't be repeated on the same copy of the data.
+	Single bool
+	Events int64 // of a Single slice, over all workers that are measured
+	Cold   bool  // runs before the caches of the instance are warmed, so before all that are not cold
+
 	Writes  bool // changes rows
 	Bounded bool // changes the number of rows, so a slice ends after a number of events that is equal for all targets
 
