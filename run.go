@@ -79,6 +79,8 @@ type Run struct {
 	Host     Host      `json:"host"`
 	Targets  []Target  `json:"targets"` // in the order of Plan.Targets
 	Problems []string  `json:"problems,omitempty"`
+
+	Missing []MissingProbe `json:"missing,omitempty"`
 }
 
 // Trial is what is recorded of one slice: one benchmark on one target.
@@ -107,6 +109,8 @@ type Trial struct {
 	ForeignCPUNs          int64 `json:"foreign_cpu_ns"`          // of all else on the host, the other targets' servers included; -1 if unknown
 	StealNs               int64 `json:"steal_ns"`                // that a hypervisor took from the host; -1 if unknown
 	ServerContextSwitches int64 `json:"server_context_switches"` // -1 if unknown
+
+	Metrics []Metric `json:"metrics,omitempty"` // what else was probed, by name; only what moved
 
 	Void string `json:"void,omitempty"` // why the slice does not count
 }
