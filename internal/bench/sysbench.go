@@ -239,24 +239,27 @@ func repeat(group []workload.Step, times int) []workload.Step {
 	return steps
 }
 
-// distribute sets how ids are drawn.
-func (m Mix) distribute(b *workload.Benchmark) error {
-	switch m.RandType {
-	case "", "uniform":
-		return nil
-	case "zipfian":
-		for _, step := range b.Steps {
-			if slices.Contains(step.Args, workload.SpanStart) {
-				return dbcanary.Errorf(dbcanary.CodeUsage, "--rand-type zipfian is not to be had for ranges, which start uniformly; leave it out for uniform keys")
-			}
-		}
-		if b.Keys != workload.Uniform && b.Keys != workload.Zipf {
-			return dbcanary.Errorf(dbcanary.CodeUsage, "--rand-type makes no sense for a benchmark whose keys are %q", b.Keys)
-		}
-		b.Keys = workload.Zipf
-		return nil
-	case "special", "gaussian", "pareto":
-		return dbcanary.Errorf(dbcanary.CodeUsage, "--rand-type %s is not to be had; there are uniform and zipfian", m.RandType)
+// randTypes are sysbench's names of distributions.
+func randTypes() map[string]workload.Keys {
+	return map[string]workload.Keys{
+		"uniform": workload.Uniform, "zipfian": workload.Zipf, "gaussian": workload.Gaussian,
+		"pareto": workload.Pareto, "special": workload.Special,
 	}
-	return dbcanary.Errorf(dbcanary.CodeUsage, "unknown --rand-type %q%s", m.RandType, dbcanary.DidYouMean(m.RandType, []string{"uniform", "zipfian"}))
+}
+
+// distribute sets how ids, and the starts of ranges, are drawn.
+func (m Mix) distribute(b *workload.Benchmark) error {
+	if m.RandType == "" {
+		return nil
+	}
+	keys, ok := randTypes()[m.RandType]
+	if !ok {
+		names := slices.Sorted(maps.Keys(randTypes()))
+		return dbcanary.Errorf(dbcanary.CodeUsage, "unknown --rand-type %q%s", m.RandType, dbcanary.DidYouMean(m.RandType, names))
+	}
+	if !slices.Contains(slices.Collect(maps.Values(randTypes())), b.Keys) {
+		return dbcanary.Errorf(dbcanary.CodeUsage, "--rand-type makes no sense for a benchmark whose keys are %q", b.Keys)
+	}
+	b.Keys = keys
+	return nil
 }

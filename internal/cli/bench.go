@@ -161,7 +161,7 @@ func (o *benchOptions) resolve(name string, changed func(string) bool) (notes []
 		notes = append(notes, fmt.Sprintf("%s changes nothing for %s", option, name))
 	}
 	if bench.IsSysbench(name) && mix.RandType == "" {
-		notes = append(notes, "keys are uniform; sysbench's default is --rand-type=special")
+		notes = append(notes, "keys are uniform, as with sysbench 1.1; the default of sysbench 1.0 is --rand-type=special")
 	}
 	o.Benchmark = benchmark
 	o.Time, o.Warmup, o.IntervalEvery = time.Duration(o.time), time.Duration(o.warmup), time.Duration(o.interval)

@@ -90,10 +90,6 @@ func withoutEffect() map[string]string {
 		"forced-shutdown":     "a statement may always run 10 s past the end",
 		"luajit-cmd":          "there is no Lua",
 		"mysql-debug":         "it only prints more",
-		"rand-pareto-h":       "no distribution of it is to be had",
-		"rand-spec-iter":      "no distribution of it is to be had",
-		"rand-spec-pct":       "no distribution of it is to be had",
-		"rand-spec-res":       "no distribution of it is to be had",
 		"thread-init-timeout": "--connect-timeout bounds each login",
 		"thread-stack-size":   "stacks grow as they need",
 		"validate":            "every answer is checked always",
@@ -115,6 +111,10 @@ func onlyValues() map[string][]string {
 		"mysql-ssl-cipher":     {""},
 		"mysql-storage-engine": {"innodb"},
 		"pgsql-variant":        {"", "postgres"},
+		"rand-pareto-h":        {"0.2"},
+		"rand-spec-iter":       {"12"},
+		"rand-spec-pct":        {"1"},
+		"rand-spec-res":        {"75"},
 		"rand-zipfian-exp":     {"0.8"},
 		"reconnect":            {"0"},
 		"report-checkpoints":   {""},
@@ -133,7 +133,7 @@ func (o *sysbenchOptions) addFlags(flags *pflag.FlagSet) {
 	flags.VisitAll(func(flag *pflag.Flag) { before[flag.Name] = true })
 	o.counts, o.fixed, o.without = map[string]*int{}, map[string]*string{}, map[string]*string{}
 	flags.StringVar(&o.driver, "db-driver", "mysql", "mysql or pgsql")
-	flags.StringVar(&o.randType, "rand-type", "", "uniform or zipfian")
+	flags.StringVar(&o.randType, "rand-type", "", "uniform, zipfian, gaussian, pareto or special")
 	for prefix, login := range map[string]*bench.Login{"mysql": &o.mysql, "pgsql": &o.pgsql} {
 		flags.StringVar(&login.Host, prefix+"-host", "", "host")
 		flags.StringVar(&login.Port, prefix+"-port", "", "port")

@@ -96,6 +96,11 @@ const (
 	First   Keys = "first"   // always 1
 	Hot     Keys = "hot"     // a list is always TableSize/2+1 .. TableSize/2+Range
 	Once    Keys = "once"    // every initial row of every table exactly once, in random order, over all sessions of a State
+
+	// Those that sysbench has beside, over 1..TableSize and with its parameters.
+	Gaussian Keys = "gaussian" // around the middle: the mean of 12 uniform draws
+	Pareto   Keys = "pareto"   // four fifths of all draws in the lowest fifth, and so on within that
+	Special  Keys = "special"  // sysbench 1.0: three quarters of all draws in the middle 1 %, the rest gaussian
 )
 
 // Arg is how the value of a placeholder is made.
@@ -106,7 +111,7 @@ const (
 	Key       Arg = "key"        // an id from the benchmark's distribution
 	KeyList   Arg = "key list"   // Range ids, drawn one by one, for {list}
 	SameKey   Arg = "same key"   // the id of the step before
-	SpanStart Arg = "span start" // uniform, such that the span of Range ids ends within the table
+	SpanStart Arg = "span start" // from the distribution, such that the span of Range ids ends within the table; uniform for First, Hot and Once
 	SpanEnd   Arg = "span end"   // span start + Range - 1
 	Number    Arg = "number"     // uniform in 1..TableSize, for k
 	TextC     Arg = "text c"     // 10 groups of 11 digits

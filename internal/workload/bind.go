@@ -76,10 +76,13 @@ func (b Benchmark) Bind(ctx context.Context, conn wire.Conn, family dbcanary.Fam
 	if s.hot+int64(s.span)-1 > int64(data.TableSize) {
 		s.hot = int64(data.TableSize - s.span + 1)
 	}
-	switch b.Keys {
-	case Zipf:
-		s.zipf = newZipf(data.TableSize)
-	case Once:
+	s.ids = newDistribution(b.Keys, data.TableSize)
+	starts := b.Keys
+	if starts == First {
+		starts = Uniform
+	}
+	s.starts = newDistribution(starts, data.TableSize-s.span+1)
+	if b.Keys == Once {
 		s.order = newPermutation(uint64(data.Rows()), data.Seed)
 	}
 	for _, step := range b.Steps {

@@ -54,6 +54,8 @@ func (b Benchmark) describeKeys() string {
 			return "uniform in 1..table size"
 		case Zipf:
 			return fmt.Sprintf("zipf in 1..table size, probability proportional to id^-%g, so low ids are the hottest", zipfTheta)
+		case Gaussian, Pareto, Special:
+			return string(b.Keys) + " in 1..table size, as sysbench has it"
 		case First:
 			return "always 1"
 		case Hot:

@@ -22,6 +22,54 @@ func (r *random) upTo(n uint64) int64 {
 // unit gives a uniform number in [0, 1).
 func (r *random) unit() float64 { return float64(r.pcg.Uint64()>>11) * 0x1p-53 }
 
+// distribution draws from 1..n.
+type distribution func(r *random) int64
+
+// newDistribution gives that of keys over 1..n; uniform for those that are none.
+// Gaussian, Pareto and Special are sysbench's, with its default parameters
+// (src/sb_rand.c of version 1.0.20).
+func newDistribution(keys Keys, n int) distribution {
+	size := float64(n)
+	switch keys {
+	case First:
+		return func(*random) int64 { return 1 }
+	case Zipf:
+		z := newZipf(n)
+		return z.draw
+	case Gaussian:
+		return func(r *random) int64 { return 1 + int64(r.gaussian()*size) }
+	case Pareto:
+		// h of all draws lie in the upper 1-h of the range, h = 0.2.
+		power := math.Log(0.2) / math.Log(0.8)
+		return func(r *random) int64 { return 1 + int64(math.Pow(r.unit(), power)*size) }
+	case Special:
+		return func(r *random) int64 { return 1 + int64(r.special(size-1)) }
+	default:
+		return func(r *random) int64 { return r.upTo(uint64(n)) }
+	}
+}
+
+// gaussian gives the mean of 12 uniform numbers in [0, 1).
+func (r *random) gaussian() float64 {
+	sum := 0.0
+	for range 12 {
+		sum += r.unit()
+	}
+	return sum / 12
+}
+
+// special gives a number in [0, width]: gaussian in a quarter of all draws. In the
+// others the same uniform number is mapped to the hundredth in the middle, of which
+// it never reaches the lowest quarter.
+func (r *random) special(width float64) float64 {
+	const gaussians, middle = 0.25, 0.01
+	u := r.unit()
+	if u < gaussians {
+		return r.gaussian() * width
+	}
+	return math.Floor(u*(width*middle+1) + width*(1-middle)/2)
+}
+
 // zipfTheta is the exponent of the published update-zipf.
 const zipfTheta = 0.8
 

@@ -41,6 +41,61 @@ func TestUniformIsUniform(t *testing.T) {
 	}
 }
 
+// TestSysbenchDistributions compares draws with the probabilities that follow
+// from the formulas, in tenths of the range.
+func TestSysbenchDistributions(t *testing.T) {
+	const n, draws, cells = 1000, 200000, 10
+	// The mean of 12 uniforms is near normal: its variance is 1/12 of theirs, 1/12.
+	normal := distuv.Normal{Mu: 0.5, Sigma: 1.0 / 12}
+	below := map[Keys]func(x float64) float64{
+		Pareto: func(x float64) float64 { return math.Pow(x, math.Log(0.8)/math.Log(0.2)) },
+		Special: func(x float64) float64 {
+			share := 0.25 * normal.CDF(x)
+			if x > 0.5 { // the middle lies below
+				share += 0.75
+			}
+			return share
+		},
+		Gaussian: normal.CDF,
+	}
+	for keys, cdf := range below {
+		var r random
+		r.reseed(1)
+		draw := newDistribution(keys, n)
+		// The middle hundredth is cut by the edge of two tenths: cells are moved by a twentieth.
+		observed, expected := make([]float64, cells+1), make([]float64, cells+1)
+		for range draws {
+			id := draw(&r)
+			if id < 1 || id > n {
+				t.Fatalf("%s: drew %d of 1..%d", keys, id, n)
+			}
+			observed[int((float64(id-1)/n+0.05)*cells)]++
+		}
+		last := 0.0
+		for i := range expected {
+			next := 1.0
+			if i < cells {
+				next = cdf(float64(i+1)/cells - 0.05)
+			}
+			expected[i] = (next - last) * draws
+			last = next
+		}
+		for i := range observed {
+			// Six standard deviations, and what is lost by taking a sum of 12 for a normal.
+			if limit := 6*math.Sqrt(expected[i]) + 0.002*draws; math.Abs(observed[i]-expected[i]) > limit {
+				t.Errorf("%s, cell %d: %g of %d draws, expected %.0f", keys, i, observed[i], draws, expected[i])
+			}
+		}
+	}
+	for _, keys := range []Keys{Gaussian, Pareto, Special, Zipf, Uniform} {
+		var r random
+		r.reseed(2)
+		if id := newDistribution(keys, 1)(&r); id != 1 {
+			t.Errorf("%s drew %d of 1..1", keys, id)
+		}
+	}
+}
+
 // TestZipfIsExact compares draws with id^-theta over its sum.
 func TestZipfIsExact(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 1000, 100000} {

@@ -34,11 +34,12 @@ type Session struct {
 	marked                  bool // state knows of our writes
 
 	random random
-	zipf   zipf
-	hot    int64       // first of the hot ids
-	order  permutation // of all rows, for Once
-	row    uint64      // taken from order
-	pinned bool        // row's event has not succeeded yet
+	ids    distribution
+	starts distribution // of spans
+	hot    int64        // first of the hot ids
+	order  permutation  // of all rows, for Once
+	row    uint64       // taken from order
+	pinned bool         // row's event has not succeeded yet
 
 	table   int   // of the current step, from 0
 	key     int64 // last key or span start drawn
@@ -153,7 +154,7 @@ func (s *Session) draw(bound *boundStep) error {
 		case SameKey:
 			value.Int = s.key
 		case SpanStart:
-			s.key = s.random.upTo(uint64(s.tableSize - s.span + 1))
+			s.key = s.starts(&s.random)
 			value.Int = s.key
 		case SpanEnd:
 			value.Int = s.key + int64(s.span) - 1
@@ -172,41 +173,28 @@ func (s *Session) draw(bound *boundStep) error {
 
 // drawKey draws an id from the benchmark's distribution, for Once also the table.
 func (s *Session) drawKey() error {
-	switch s.benchmark.Keys {
-	case Zipf:
-		s.key = s.zipf.draw(&s.random)
-	case First:
-		s.key = 1
-	case Once:
-		if !s.pinned { // otherwise the event that took the row was rolled back
-			position := s.state.next.Add(1) - 1
-			if position >= s.order.n {
-				return ErrExhausted
-			}
-			s.row, s.pinned = s.order.at(position), true
-		}
-		s.table = int(s.row / uint64(s.tableSize))
-		s.key = int64(s.row%uint64(s.tableSize)) + 1
-	default:
-		s.key = s.random.upTo(uint64(s.tableSize))
+	if s.benchmark.Keys != Once {
+		s.key = s.ids(&s.random)
+		return nil
 	}
+	if !s.pinned { // otherwise the event that took the row was rolled back
+		position := s.state.next.Add(1) - 1
+		if position >= s.order.n {
+			return ErrExhausted
+		}
+		s.row, s.pinned = s.order.at(position), true
+	}
+	s.table = int(s.row / uint64(s.tableSize))
+	s.key = int64(s.row%uint64(s.tableSize)) + 1
 	return nil
 }
 
 func (s *Session) drawList(list []wire.Arg) {
-	switch s.benchmark.Keys {
-	case Hot:
-		for i := range list {
+	for i := range list {
+		if s.benchmark.Keys == Hot {
 			list[i].Int = s.hot + int64(i)
-		}
-	case Zipf:
-		for i := range list {
-			list[i].Int = s.zipf.draw(&s.random)
-		}
-	default:
-		n := uint64(s.tableSize)
-		for i := range list {
-			list[i].Int = s.random.upTo(n)
+		} else {
+			list[i].Int = s.ids(&s.random)
 		}
 	}
 }
