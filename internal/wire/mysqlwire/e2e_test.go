@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/user"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ func testServer(t *testing.T, target string) {
 	t.Run("large", r.large)
 	t.Run("abort", r.abort)
 	t.Run("accounts", r.accounts)
+	t.Run("socket account", r.socketAccount)
 	t.Run("gone", r.gone) // stops the server
 }
 
@@ -189,17 +191,17 @@ func (r real) accounts(t *testing.T) {
 	_, client := wiretest.TLS(t)
 	client.InsecureSkipVerify = true // the server makes its own certificate
 	for name, identified := range kinds {
-		user := "u_" + name
+		account := "u_" + name
 		for _, statement := range []string{
-			fmt.Sprintf("CREATE USER %s@'%%' "+identified, user, wiretest.Password),
-			fmt.Sprintf("GRANT ALL ON *.* TO %s@'%%'", user),
+			fmt.Sprintf("CREATE USER %s@'%%' "+identified, account, wiretest.Password),
+			fmt.Sprintf("GRANT ALL ON *.* TO %s@'%%'", account),
 		} {
 			if _, err := r.server.Admin().ExecContext(ctx, statement); err != nil {
 				t.Fatal(err)
 			}
 		}
 		address := r.server.Address()
-		address.User, address.Password = user, wiretest.Password
+		address.User, address.Password = account, wiretest.Password
 		for range 2 { // full, and then fast with what the server remembers
 			query(t, r.dial(t, address), "SELECT 1")
 		}
@@ -218,6 +220,37 @@ func (r real) accounts(t *testing.T) {
 		_, err = mysqlwire.Dial(ctx, nowhere)
 		wiretest.ClearLoginError(t, err, nowhere, "check the name of the database")
 	}
+}
+
+// socketAccount logs in without a password, as the user of the operating system
+// that this test is: what a stock server has for root.
+func (r real) socketAccount(t *testing.T) {
+	ctx := wiretest.Context(t)
+	current, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := "'" + current.Username + "'@localhost"
+	statements := []string{"CREATE OR REPLACE USER " + account + " IDENTIFIED VIA unix_socket"}
+	if isMySQL(ctx, t, r.server) {
+		statements = []string{
+			"INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'",
+			"CREATE USER IF NOT EXISTS " + account,
+			"ALTER USER " + account + " IDENTIFIED WITH auth_socket",
+		}
+	}
+	for _, statement := range append(statements, "GRANT ALL ON *.* TO "+account) {
+		if _, err := r.server.Admin().ExecContext(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address := r.server.Address()
+	address.User, address.Password = current.Username, ""
+	query(t, r.dial(t, address), "SELECT 1")
+	// Nobody else comes in this way.
+	address.Socket, address.Host, address.Password = "", "127.0.0.1", wiretest.Password
+	_, err = mysqlwire.Dial(ctx, address)
+	wiretest.ClearLoginError(t, err, address, "check the user and the password")
 }
 
 func isMySQL(ctx context.Context, t *testing.T, server dbms.Server) bool {
