@@ -45,13 +45,10 @@ type querier interface {
 // error for a SQLite file that is not ours.
 func schemaVersion(ctx context.Context, db querier) (int, error) {
 	var id, version, objects int
-	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
-		return 0, err
-	}
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return 0, err
-	}
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
+	// One statement sees one state of the file, which another process may be migrating.
+	const query = `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`
+	if err := db.QueryRowContext(ctx, query).Scan(&id, &version, &objects); err != nil {
 		return 0, err
 	}
 	if id == applicationID || id == 0 && version == 0 && objects == 0 {

@@ -70,13 +70,19 @@ func saveRun(ctx context.Context, tx *sql.Tx, run *dbcanary.Run) error {
 			return err
 		}
 	}
-	const update = `UPDATE runs SET state = ?, started = ?, ended = ?, program = ?, plan = ?, host = ?, problems = ? WHERE id = ?`
+	missing := []byte("[]")
+	if len(run.Missing) > 0 {
+		if missing, err = json.Marshal(run.Missing); err != nil {
+			return err
+		}
+	}
+	const update = `UPDATE runs SET state = ?, started = ?, ended = ?, program = ?, plan = ?, host = ?, problems = ?, missing = ? WHERE id = ?`
 	ended := run.Ended
 	if run.State == dbcanary.RunRunning {
 		ended = time.Time{} // a resumed run brings the end of its first part
 	}
 	_, err = tx.ExecContext(ctx, update, run.State, formatTime(run.Started), formatOptionalTime(ended), run.Program,
-		string(plan), string(host), string(problems), run.ID)
+		string(plan), string(host), string(problems), string(missing), run.ID)
 	if err != nil {
 		return err
 	}
@@ -159,7 +165,7 @@ func (s *Store) checkOwner(ctx context.Context, tx *sql.Tx, runID int64) error {
 	return err
 }
 
-const selectRun = `SELECT id, uid, state, started, ended, program, owner_boot, owner_pid, owner_start, plan, host, problems,
+const selectRun = `SELECT id, uid, state, started, ended, program, owner_boot, owner_pid, owner_start, plan, host, problems, missing,
 	(SELECT max(t.started) FROM trials t WHERE t.run_id = runs.id) FROM runs `
 
 // Runs gives every run, newest first, with its targets but without the settings
@@ -263,9 +269,9 @@ func scanRun(row scanner) (dbcanary.Run, error) {
 	var holder owner
 	var started string
 	var ended, lastTrial sql.NullString
-	var plan, host, problems []byte
+	var plan, host, problems, missing []byte
 	err := row.Scan(&run.ID, &run.UID, &run.State, &started, &ended, &run.Program,
-		&holder.boot, &holder.pid, &holder.start, &plan, &host, &problems, &lastTrial)
+		&holder.boot, &holder.pid, &holder.start, &plan, &host, &problems, &missing, &lastTrial)
 	if err != nil {
 		return run, err
 	}
@@ -281,8 +287,14 @@ func scanRun(row scanner) (dbcanary.Run, error) {
 	if err := json.Unmarshal(problems, &run.Problems); err != nil {
 		return run, fmt.Errorf("problems of run %d: %w", run.ID, err)
 	}
+	if err := json.Unmarshal(missing, &run.Missing); err != nil {
+		return run, fmt.Errorf("missing probes of run %d: %w", run.ID, err)
+	}
 	if len(run.Problems) == 0 {
 		run.Problems = nil
+	}
+	if len(run.Missing) == 0 {
+		run.Missing = nil
 	}
 	if run.State == dbcanary.RunRunning && !holder.alive() {
 		run.State = dbcanary.RunInterrupted

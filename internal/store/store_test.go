@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,7 @@ func newRun() *dbcanary.Run {
 			},
 		},
 		Problems: []string{"could not pin"},
+		Missing:  []dbcanary.MissingProbe{{Target: "mariadb@10.5", Probe: "waits", Reason: "performance_schema is off"}, {Probe: "disks", Reason: "no /sys/block"}},
 	}
 }
 
@@ -106,6 +108,10 @@ func newTrial(i int) *dbcanary.Trial {
 	return &dbcanary.Trial{
 		Benchmark: "scan", Target: "mariadb@10.5", Block: i, Started: time.Unix(1e9+int64(i), 5).UTC(),
 		ElapsedNs: 1e9, Operations: 1000 + int64(i), Histogram: []byte{0, 1, 2}, PerSecond: []int64{7, 0},
+		Metrics: []dbcanary.Metric{
+			{Name: "dbms.Innodb_buffer_pool_reads", Value: 2000},
+			{Name: "server.rss_bytes", Gauge: true, Value: 0, First: 1.5, Max: 3e9},
+		},
 	}
 }
 
@@ -125,7 +131,7 @@ func TestRunRoundTrip(t *testing.T) {
 
 	run.State, run.Ended = dbcanary.RunDone, run.Started.Add(time.Minute)
 	run.Targets = run.Targets[:1]
-	run.Problems = nil
+	run.Problems, run.Missing = nil, nil
 	run.Host.Notes = nil
 	if err := s.SaveRun(t.Context(), run); err != nil {
 		t.Fatal(err)
@@ -220,6 +226,15 @@ func trialGenerator() *rapid.Generator[dbcanary.Trial] {
 			trial.PerSecond = rapid.SliceOfN(rapid.Int64(), 1, 70).Draw(t, "series")
 			trial.Histogram = rapid.SliceOfN(rapid.Byte(), 1, 2000).Draw(t, "histogram")
 		}
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`(dbms|host)\.[a-zA-Z_]{1,8}`), 0, 4, rapid.ID).Draw(t, "metrics")
+		slices.Sort(names)
+		for _, name := range names {
+			m := dbcanary.Metric{Name: name, Value: rapid.Float64().Draw(t, "value")}
+			if m.Gauge = rapid.Bool().Draw(t, "gauge"); m.Gauge {
+				m.First, m.Max = rapid.Float64().Draw(t, "first"), rapid.Float64().Draw(t, "max")
+			}
+			trial.Metrics = append(trial.Metrics, m)
+		}
 		if rapid.IntRange(0, 9).Draw(t, "no mean") == 0 {
 			trial.LatencyNs.Mean = math.NaN()
 		}
@@ -256,6 +271,74 @@ func TestTrialRoundTrip(t *testing.T) {
 			rt.Errorf("count %d, error %v, want %d", counts[run.ID], err, len(want))
 		}
 	})
+}
+
+// A metric that is no number is unknown, so it is absent; which of two of one name is meant can't be told.
+func TestOddMetrics(t *testing.T) {
+	s := newStore(t)
+	run := createRun(t, s)
+	trial := newTrial(0)
+	trial.Metrics = []dbcanary.Metric{
+		{Name: "b", Value: 1},
+		{Name: "nan", Value: math.NaN()},
+		{Name: "inf", Value: math.Inf(1)},
+		{Name: "max", Gauge: true, Max: math.Inf(-1)},
+		{Name: "a", Value: 2, First: 5}, // of a count there is no first
+	}
+	if err := s.AddTrial(t.Context(), run.ID, trial); err != nil {
+		t.Fatal(err)
+	}
+	trials, err := s.Trials(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []dbcanary.Metric{{Name: "a", Value: 2}, {Name: "b", Value: 1}}
+	if diff := cmp.Diff(want, trials[0].Metrics); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	trial.Metrics = []dbcanary.Metric{{Name: "a"}, {Name: "a"}}
+	if err := s.AddTrial(t.Context(), run.ID, trial); err == nil || !strings.Contains(err.Error(), "two metrics of the name a") {
+		t.Errorf("two metrics of one name: %v", err)
+	}
+	if trials, err = s.Trials(t.Context(), run.ID); err != nil || len(trials) != 1 {
+		t.Errorf("%d trials, error %v, want the one that was added", len(trials), err)
+	}
+}
+
+// What the view says of a slice of 2 s with 1000 operations.
+func TestTrialMetrics(t *testing.T) {
+	s := newStore(t)
+	run := createRun(t, s)
+	trial, void := newTrial(0), newTrial(1)
+	trial.ElapsedNs, void.Void = 2e9, "steal"
+	for _, one := range []*dbcanary.Trial{trial, void} {
+		if err := s.AddTrial(t.Context(), run.ID, one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := s.db.QueryContext(t.Context(),
+		"SELECT name, gauge, value, ifnull(per_operation, -1), ifnull(per_second, -1) FROM trial_metrics ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type line struct {
+		Name         string
+		Gauge        bool
+		Value        float64
+		PerOperation float64
+		PerSecond    float64
+	}
+	got, err := collect(rows, func(row scanner) (line, error) {
+		var l line
+		return l, row.Scan(&l.Name, &l.Gauge, &l.Value, &l.PerOperation, &l.PerSecond)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []line{{"dbms.Innodb_buffer_pool_reads", false, 2000, 2, 1000}, {"server.rss_bytes", true, 0, -1, -1}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("trial_metrics (-want +got):\n%s", diff)
+	}
 }
 
 func TestAddTrialWithoutRun(t *testing.T) {
@@ -360,7 +443,7 @@ func TestOpenRefuses(t *testing.T) {
 			if _, err := rawDB(t, path).Exec("PRAGMA user_version = 99"); err != nil {
 				t.Fatal(err)
 			}
-		}, dbcanary.CodeUsage, "its schema is version 99, this dbcanary knows up to 1 (use a newer dbcanary)"},
+		}, dbcanary.CodeUsage, "its schema is version 99, this dbcanary knows up to 2 (use a newer dbcanary)"},
 		{"folder", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
@@ -462,6 +545,17 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// benchTrial has a histogram and as many metrics as a slice on MySQL moves.
+func benchTrial() *dbcanary.Trial {
+	trial := newTrial(0)
+	trial.Histogram = make([]byte, 2000)
+	trial.Metrics = nil
+	for i := range 150 {
+		trial.Metrics = append(trial.Metrics, dbcanary.Metric{Name: fmt.Sprintf("dbms.Innodb_counter_%03d", i), Value: float64(i * i * 100)})
+	}
+	return trial
+}
+
 // BenchmarkAddTrial is the time between two slices that the store takes.
 func BenchmarkAddTrial(b *testing.B) {
 	s := newStore(b)
@@ -469,8 +563,7 @@ func BenchmarkAddTrial(b *testing.B) {
 	if err := s.CreateRun(b.Context(), run); err != nil {
 		b.Fatal(err)
 	}
-	trial := newTrial(0)
-	trial.Histogram = make([]byte, 2000)
+	trial := benchTrial()
 	for b.Loop() {
 		if err := s.AddTrial(b.Context(), run.ID, trial); err != nil {
 			b.Fatal(err)
@@ -485,8 +578,7 @@ func BenchmarkTrials(b *testing.B) {
 	if err := s.CreateRun(b.Context(), run); err != nil {
 		b.Fatal(err)
 	}
-	trial := newTrial(0)
-	trial.Histogram = make([]byte, 2000)
+	trial := benchTrial()
 	for range 1200 {
 		if err := s.AddTrial(b.Context(), run.ID, trial); err != nil {
 			b.Fatal(err)

@@ -14,11 +14,12 @@ const insertTrial = `INSERT INTO trials (run_id, benchmark, target, instance, bl
 	elapsed_ns, overrun_ns, operations, events, retries,
 	latency_min_ns, latency_mean_ns, latency_p50_ns, latency_p95_ns, latency_p99_ns, latency_max_ns,
 	server_cpu_ns, client_cpu_ns, foreign_cpu_ns, steal_ns, server_context_switches,
-	void, errors, per_second, histogram)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	void, errors, per_second, histogram, metrics)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // AddTrial stores a trial of a run that belongs to this process. Once it has
-// returned nil, the trial outlives a kill -9 of this process.
+// returned nil, the trial outlives a kill -9 of this process. Two metrics of one
+// name are an error; one whose value is no finite number is left out.
 func (s *Store) AddTrial(ctx context.Context, runID int64, trial *dbcanary.Trial) error {
 	return s.write(ctx, fmt.Sprintf("add a trial of run %d to", runID), func(tx *sql.Tx) error {
 		if err := s.checkOwner(ctx, tx, runID); err != nil {
@@ -32,6 +33,10 @@ func (s *Store) AddTrial(ctx context.Context, runID int64, trial *dbcanary.Trial
 		if err != nil {
 			return err
 		}
+		metrics, err := encodeMetrics(ctx, tx, trial.Metrics)
+		if err != nil {
+			return err
+		}
 		var histogram any
 		if len(trial.Histogram) > 0 {
 			histogram = trial.Histogram
@@ -42,26 +47,30 @@ func (s *Store) AddTrial(ctx context.Context, runID int64, trial *dbcanary.Trial
 			trial.ElapsedNs, trial.OverrunNs, trial.Operations, trial.Events, trial.Retries,
 			latency.Min, numberOrNull(latency.Mean), latency.P50, latency.P95, latency.P99, latency.Max,
 			knownOrNull(trial.ServerCPUNs), knownOrNull(trial.ClientCPUNs), trial.ForeignCPUNs, trial.StealNs,
-			knownOrNull(trial.ServerContextSwitches), trial.Void, failures, perSecond, histogram)
+			knownOrNull(trial.ServerContextSwitches), trial.Void, failures, perSecond, histogram, metrics)
 		return err
 	})
 }
 
 // Trials gives the trials of a run in the order in which they were stored,
-// which is the order of measurement, void ones included.
+// which is the order of measurement, void ones included. Metrics are sorted by name.
 func (s *Store) Trials(ctx context.Context, runID int64) ([]dbcanary.Trial, error) {
 	const query = `SELECT benchmark, target, instance, block, position, started,
 		elapsed_ns, overrun_ns, operations, events, retries,
 		latency_min_ns, latency_mean_ns, latency_p50_ns, latency_p95_ns, latency_p99_ns, latency_max_ns,
 		server_cpu_ns, client_cpu_ns, foreign_cpu_ns, steal_ns, server_context_switches,
-		void, errors, per_second, histogram FROM trials WHERE run_id = ? ORDER BY id`
+		void, errors, per_second, histogram, metrics FROM trials WHERE run_id = ? ORDER BY id`
 	var trials []dbcanary.Trial
 	err := s.read(ctx, fmt.Sprintf("read the trials of run %d from", runID), func(tx *sql.Tx) error {
+		names, err := metricNames(ctx, tx)
+		if err != nil {
+			return err
+		}
 		rows, err := tx.QueryContext(ctx, query, runID)
 		if err != nil {
 			return err
 		}
-		trials, err = collect(rows, scanTrial)
+		trials, err = collect(rows, func(row scanner) (dbcanary.Trial, error) { return scanTrial(row, names) })
 		return err
 	})
 	return trials, err
@@ -87,18 +96,18 @@ func (s *Store) TrialCounts(ctx context.Context) (map[int64]int, error) {
 	return counts, err
 }
 
-func scanTrial(row scanner) (dbcanary.Trial, error) {
+func scanTrial(row scanner, names map[int64]string) (dbcanary.Trial, error) {
 	var t dbcanary.Trial
 	var started string
 	var mean sql.NullFloat64
 	var serverCPU, clientCPU, switches sql.NullInt64
-	var failures, perSecond []byte
+	var failures, perSecond, metrics []byte
 	latency := &t.LatencyNs
 	err := row.Scan(&t.Benchmark, &t.Target, &t.Instance, &t.Block, &t.Position, &started,
 		&t.ElapsedNs, &t.OverrunNs, &t.Operations, &t.Events, &t.Retries,
 		&latency.Min, &mean, &latency.P50, &latency.P95, &latency.P99, &latency.Max,
 		&serverCPU, &clientCPU, &t.ForeignCPUNs, &t.StealNs, &switches,
-		&t.Void, &failures, &perSecond, &t.Histogram)
+		&t.Void, &failures, &perSecond, &t.Histogram, &metrics)
 	if err != nil {
 		return t, err
 	}
@@ -116,6 +125,9 @@ func scanTrial(row scanner) (dbcanary.Trial, error) {
 		if err := json.Unmarshal(perSecond, &t.PerSecond); err != nil {
 			return t, fmt.Errorf("per_second of a trial: %w", err)
 		}
+	}
+	if t.Metrics, err = decodeMetrics(metrics, names); err != nil {
+		return t, err
 	}
 	t.Started, err = parseTime(started)
 	return t, err

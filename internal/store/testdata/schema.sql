@@ -1,5 +1,10 @@
 CREATE INDEX trials_by_run ON trials (run_id, id);
 
+CREATE TABLE metric_names (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+) STRICT;
+
 CREATE TABLE runs (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   uid         TEXT NOT NULL UNIQUE,  -- unique everywhere, so that stores can be merged
@@ -13,7 +18,7 @@ CREATE TABLE runs (
   plan        TEXT NOT NULL CHECK (json_valid(plan)),
   host        TEXT NOT NULL CHECK (json_valid(host)),
   problems    TEXT NOT NULL CHECK (json_valid(problems))
-) STRICT;
+, missing TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(missing))) STRICT;
 
 CREATE TABLE settings (
   run_id   INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -70,7 +75,7 @@ CREATE TABLE trials (
   errors      TEXT CHECK (json_valid(errors)),      -- {"1213": 2}, NULL for none
   per_second  TEXT CHECK (json_valid(per_second)),  -- [events in second 1, …], NULL if not recorded
   histogram   BLOB                  -- HDR histogram V2, compressed; NULL if not recorded
-) STRICT;
+, metrics TEXT CHECK (json_valid(metrics))) STRICT;
 
 CREATE VIEW rates AS
 SELECT run_id, benchmark, target, instance, block, started,
@@ -79,3 +84,11 @@ SELECT run_id, benchmark, target, instance, block, started,
        latency_p95_ns / 1e6 AS latency_p95_ms
 FROM trials
 WHERE void = '' AND elapsed_ns > 0 AND operations > 0;
+
+CREATE VIEW trial_metrics AS
+SELECT t.run_id, t.benchmark, t.target, t.instance, t.block, t.started, n.name,
+       m.value ->> 2 IS NOT NULL AS gauge, m.value ->> 1 AS value, m.value ->> 2 AS first, m.value ->> 3 AS max,
+       CASE WHEN m.value ->> 2 IS NULL THEN (m.value ->> 1) * 1.0 / t.operations END AS per_operation,
+       CASE WHEN m.value ->> 2 IS NULL THEN (m.value ->> 1) * 1e9 / t.elapsed_ns END AS per_second
+FROM trials t JOIN json_each(t.metrics) m JOIN metric_names n ON n.id = m.value ->> 0
+WHERE t.void = '' AND t.elapsed_ns > 0 AND t.operations > 0;
