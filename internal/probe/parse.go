@@ -11,11 +11,12 @@ import (
 type threadStatus struct {
 	voluntary, involuntary            int64 // context switches
 	anonymousKB, fileKB, sharedMemory int64 // resident memory in kB
+	threads                           int64 // of the process
 }
 
 // parseThreadStatus reads a status file. Lines that it doesn't know or can't read count as missing.
 func parseThreadStatus(text []byte) threadStatus {
-	s := threadStatus{-1, -1, -1, -1, -1}
+	s := threadStatus{-1, -1, -1, -1, -1, -1}
 	for line := range bytes.Lines(text) {
 		name, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok {
@@ -33,6 +34,8 @@ func parseThreadStatus(text []byte) threadStatus {
 			field = &s.fileKB
 		case "RssShmem":
 			field = &s.sharedMemory
+		case "Threads":
+			field = &s.threads
 		default:
 			continue
 		}

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
+
+	"github.com/dbcanary/dbcanary"
 )
 
 // Host is what all CPUs did since the system started.
@@ -13,6 +16,9 @@ type Host struct {
 	CPUs    int   // that are online
 	IdleNs  int64 // nothing to run, waiting for storage included
 	StealNs int64 // a hypervisor ran something else
+
+	UserNs, SystemNs, IOWaitNs int64 // as vmstat shows them: sampled at the kernel's ticks; IOWaitNs is part of IdleNs
+	ContextSwitches            int64
 }
 
 // HostUsage reads /proc/stat. Busy time is what is left of the wall time, see
@@ -32,11 +38,17 @@ func (s system) host() (Host, error) {
 	if len(stat.CPU) == 0 {
 		return Host{}, fmt.Errorf("read the CPU time of the host: /proc/stat names no CPU")
 	}
+	all := &stat.CPUTotal
+	ns := func(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 	return Host{
-		Taken:   time.Now(),
-		CPUs:    len(stat.CPU),
-		IdleNs:  int64((stat.CPUTotal.Idle + stat.CPUTotal.Iowait) * 1e9),
-		StealNs: int64(stat.CPUTotal.Steal * 1e9),
+		Taken:           time.Now(),
+		CPUs:            len(stat.CPU),
+		IdleNs:          ns(all.Idle + all.Iowait),
+		StealNs:         ns(all.Steal),
+		UserNs:          ns(all.User + all.Nice),
+		SystemNs:        ns(all.System + all.IRQ + all.SoftIRQ),
+		IOWaitNs:        ns(all.Iowait),
+		ContextSwitches: int64(stat.ContextSwitches),
 	}, nil
 }
 
@@ -59,8 +71,11 @@ type Sampler struct {
 	// that CPU time of this host is the client's or foreign. Otherwise the server's
 	// CPU time would pass for foreign, and that is unknown.
 	Apart bool
+	Disks *Disks        // behind the data directories; nil if they are unknown
+	Every time.Duration // levels are looked at so often between Begin and End; 0 for not at all
 
-	clocks map[int]int64 // of the processes at the last Begin
+	clocks map[int]int64           // of the processes at the last Begin
+	stop   func() map[string]int64 // ends the looks
 }
 
 // Snapshot is the state at one end of a slice.
@@ -71,14 +86,17 @@ type Snapshot struct {
 	host   Host
 	notes  []string
 
-	noServer, apart bool // as the sampler was told
-	noSelf, noHost  bool
+	resources resources
+	looks     map[string]int64 // the highest levels since Begin
+
+	noServer, apart, hasDisks bool // as the sampler was told
+	noSelf, noHost            bool
 }
 
-// Begin takes the snapshot before the measured time. The work of it, up to some
+// Begin takes the snapshot before the measured time; with Every, End must follow. The work of it, up to some
 // 60 us for each thread of the server, comes first, and then all CPU times at once.
 func (s *Sampler) Begin() Snapshot {
-	snapshot := Snapshot{noServer: s.Server == 0, apart: s.Apart}
+	snapshot := s.snapshot()
 	snapshot.takeServers(s, nil)
 	s.clocks = map[int]int64{}
 	for _, tree := range append(snapshot.idle, snapshot.server) {
@@ -86,6 +104,14 @@ func (s *Sampler) Begin() Snapshot {
 			maps.Copy(s.clocks, tree.clocks)
 		}
 	}
+	if s.Every > 0 {
+		var pids []int
+		if snapshot.server != nil {
+			pids = slices.Collect(maps.Keys(snapshot.server.clocks))
+		}
+		s.stop = s.watch(pids)
+	}
+	snapshot.resources = system{"/"}.takeResources(s.Disks)
 	snapshot.takeHost()
 	now := readClocks(s.clocks)
 	for _, tree := range append(snapshot.idle, snapshot.server) {
@@ -99,11 +125,20 @@ func (s *Sampler) Begin() Snapshot {
 // End takes the snapshot after the measured time, first all CPU times at once, so
 // that the work of both snapshots is outside of it.
 func (s *Sampler) End() Snapshot {
-	snapshot := Snapshot{noServer: s.Server == 0, apart: s.Apart}
+	snapshot := s.snapshot()
 	clocks := readClocks(s.clocks)
 	snapshot.takeHost()
+	snapshot.resources = system{"/"}.takeResources(s.Disks)
+	if s.stop != nil {
+		snapshot.looks = s.stop()
+		s.stop = nil
+	}
 	snapshot.takeServers(s, clocks)
 	return snapshot
+}
+
+func (s *Sampler) snapshot() Snapshot {
+	return Snapshot{noServer: s.Server == 0, apart: s.Apart, hasDisks: s.Disks != nil}
 }
 
 func (s *Snapshot) takeServers(sampler *Sampler, clocks map[int]int64) {
@@ -151,11 +186,20 @@ type Delta struct {
 	Server Usage // of the measured server; Processes, Threads and RSSBytes as they were at the end
 	Client Usage // of this process, likewise
 	Notes  []string
+
+	Metrics []dbcanary.Metric       // all of it but CPU times, by the names of docs/METRICS.md and sorted by them
+	Missing []dbcanary.MissingProbe // what Metrics lacks; Target is left empty
 }
 
 // Between gives what happened from before, a snapshot of [Sampler.Begin], to
 // after, one of [Sampler.End] of the same sampler.
 func Between(before, after Snapshot) Delta {
+	d := between(before, after)
+	d.addMetrics(&before, &after, after.looks)
+	return d
+}
+
+func between(before, after Snapshot) Delta {
 	d := Delta{
 		ServerCPUNs: unknown, ServerContextSwitches: unknown, IdleServerCPUNs: 0,
 		ClientCPUNs: unknown, ForeignCPUNs: unknown, StealNs: unknown,
@@ -258,7 +302,7 @@ func (d *Delta) treeSince(after, before *tree) Usage {
 
 func unknownUsage() Usage {
 	return Usage{
-		CPUNs: unknown, VoluntarySwitches: unknown, InvoluntarySwitches: unknown,
+		CPUNs: unknown, UserNs: unknown, SystemNs: unknown, VoluntarySwitches: unknown, InvoluntarySwitches: unknown,
 		MinorFaults: unknown, MajorFaults: unknown, RSSBytes: unknown,
 		ReadBytes: unknown, WrittenBytes: unknown,
 	}
@@ -272,6 +316,7 @@ func (u Usage) since(before Usage) Usage {
 		// A process ended, and its time was cut to ticks, user and system apart.
 		d.CPUNs = 0
 	}
+	d.UserNs, d.SystemNs = u.split(before, d.CPUNs)
 	d.VoluntarySwitches = difference(u.VoluntarySwitches, before.VoluntarySwitches)
 	d.InvoluntarySwitches = difference(u.InvoluntarySwitches, before.InvoluntarySwitches)
 	d.MinorFaults = difference(u.MinorFaults, before.MinorFaults)
@@ -279,6 +324,23 @@ func (u Usage) since(before Usage) Usage {
 	d.ReadBytes = difference(u.ReadBytes, before.ReadBytes)
 	d.WrittenBytes = difference(u.WrittenBytes, before.WrittenBytes)
 	return d
+}
+
+// split divides CPU time as the kernel divides it between user and system since
+// before, or where that is less than a tick since the start.
+func (u Usage) split(before Usage, cpuNs int64) (userNs, systemNs int64) {
+	user, system := u.UserNs-before.UserNs, u.SystemNs-before.SystemNs
+	if user < 0 || system < 0 || user+system == 0 {
+		user, system = u.UserNs, u.SystemNs
+	}
+	if cpuNs == unknown || cpuNs > 0 && user+system <= 0 {
+		return unknown, unknown
+	}
+	if cpuNs == 0 {
+		return 0, 0
+	}
+	userNs = int64(math.Round(float64(cpuNs) * float64(user) / float64(user+system)))
+	return userNs, cpuNs - userNs
 }
 
 // difference of two totals. One that went down lost a process that nobody waited

@@ -51,7 +51,8 @@ func TestTree_Fixture(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Usage{
-		CPUNs:             3 * (100 + 10) * 1e7,
+		CPUNs:  3 * (100 + 10) * 1e7,
+		UserNs: 3 * (60 + 7) * 1e7, SystemNs: 3 * (40 + 3) * 1e7,
 		VoluntarySwitches: 3 * 2180, InvoluntarySwitches: 3 * 97,
 		MinorFaults: 3 * 33, MajorFaults: 3 * 3,
 		RSSBytes:  (3*17324 + 16720 + 4) * 1024, // what is shared once
@@ -87,8 +88,10 @@ func TestHost_Fixture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if host.CPUs != 2 || host.IdleNs != 1020*1e7 || host.StealNs != 7*1e7 {
-		t.Errorf("%+v", host)
+	host.Taken = time.Time{}
+	want := Host{CPUs: 2, IdleNs: 1020e7, StealNs: 7e7, UserNs: 101e7, SystemNs: 57e7, IOWaitNs: 20e7, ContextSwitches: 7}
+	if host != want {
+		t.Errorf("%+v, want %+v", host, want)
 	}
 	if _, err := fixture(t, nil).host(); err == nil {
 		t.Error("no /proc/stat is no error")

@@ -20,6 +20,7 @@ const unknown = -1
 // A value that could not be read is -1, and Notes say why.
 type Usage struct {
 	CPUNs               int64 // user and system
+	UserNs, SystemNs    int64 // in steps of 10 ms for each process; what was used between two moments adds up to CPUNs
 	VoluntarySwitches   int64 // of the threads that still live: those that blocked
 	InvoluntarySwitches int64 // of the threads that still live: those that were preempted
 	MinorFaults         int64
@@ -158,6 +159,8 @@ func (s system) addProcess(t *tree, fs procfs.FS, pid int, detail bool) (childre
 	t.Threads += len(threads)
 	t.clocks[pid] = cpuNs
 	t.endedNs += int64(stat.CUTime+stat.CSTime) * tickNs
+	t.UserNs += (int64(stat.UTime) + int64(stat.CUTime)) * tickNs
+	t.SystemNs += (int64(stat.STime) + int64(stat.CSTime)) * tickNs
 	t.MinorFaults += int64(stat.MinFlt + stat.CMinFlt)
 	t.MajorFaults += int64(stat.MajFlt + stat.CMajFlt)
 	if detail && stat.State != "Z" {
@@ -270,6 +273,8 @@ func Self() (Usage, error) {
 		return Usage{}, fmt.Errorf("read this process's usage: %w", err)
 	}
 	u := Usage{
+		UserNs:              rusage.Utime.Nano(),
+		SystemNs:            rusage.Stime.Nano(),
 		VoluntarySwitches:   rusage.Nvcsw,
 		InvoluntarySwitches: rusage.Nivcsw,
 		MinorFaults:         rusage.Minflt,

@@ -63,6 +63,8 @@ func work(order string) error {
 		child.Env = append(os.Environ(), "DBCANARY_TEST_WORKER=1")
 		child.Stdin = strings.NewReader("total " + argument + "\n")
 		return child.Run()
+	case "write", "read", "send", "touch":
+		return move(kind, argument)
 	case "threads":
 		for range 200 {
 			go func() {
