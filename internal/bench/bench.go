@@ -162,7 +162,7 @@ func (s *Server) workers(ctx context.Context, options Options, state *workload.S
 		if err != nil {
 			return workers, fmt.Errorf("connection %d of %d: %w", number+1, threads, err)
 		}
-		workers = append(workers, load.Worker{Conn: conn})
+		workers = append(workers, load.Worker{Conn: conn, Multiplex: true})
 		session, err := options.Benchmark.Bind(ctx, conn, s.Family, options.Data, workload.BindOptions{PSMode: options.PSMode, State: state})
 		if err != nil {
 			return workers, explain(err, s.address.String())

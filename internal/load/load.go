@@ -31,7 +31,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -57,6 +56,9 @@ type Event interface {
 type Worker struct {
 	Conn  wire.Conn
 	Event Event
+	// Multiplex says that events wait for nothing but answers on Conn, so that
+	// many workers may share a thread if Conn is a wire.Waiter.
+	Multiplex bool
 }
 
 // Options says how long and how fast.
@@ -160,12 +162,7 @@ func Run(ctx context.Context, workers []Worker, options Options) (*Recording, er
 	if err := check(workers, options); err != nil {
 		return nil, err
 	}
-	restore, err := prepareProcess(len(workers), options.CPUs)
-	if err != nil {
-		return nil, err
-	}
-	recording, err := newSlice(workers, options, sleep).run(ctx)
-	return recording, errors.Join(err, restore())
+	return newSlice(workers, options, sleep).run(ctx)
 }
 
 func check(workers []Worker, options Options) error {

@@ -17,13 +17,13 @@ const spareProcs = 4
 
 // prepareProcess makes this process ready for workers that block in system calls
 // and gives what undoes it. A thread keeps its P while it blocks, so there are
-// as many Ps as workers and some: a thread that comes back to find its P taken
+// as many Ps as threads of workers and some: a thread that comes back to find its P taken
 // would wait for the runtime's monitor. All threads are pinned, not those of the
 // workers: to pin a worker it would have to be locked to its thread, which makes
 // each pass through the scheduler a hand-over between two threads.
-func prepareProcess(workers int, cpus []int) (restore func() error, err error) {
+func prepareProcess(threads int, cpus []int) (restore func() error, err error) {
 	procs := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(max(procs, workers+spareProcs))
+	runtime.GOMAXPROCS(max(procs, threads+spareProcs))
 	unpin := func() error { return nil }
 	if cpus != nil {
 		if unpin, err = pinThreads(cpus); err != nil {

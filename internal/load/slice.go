@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -84,6 +85,20 @@ func newSlice(workers []Worker, options Options, sleep func(time.Duration)) *sli
 func (s *slice) now() time.Duration { return time.Since(s.base) }
 
 func (s *slice) run(ctx context.Context) (*Recording, error) {
+	lives, err := s.lives()
+	if err != nil {
+		return nil, err
+	}
+	restore, err := prepareProcess(len(lives), s.options.CPUs)
+	if err != nil {
+		return nil, err
+	}
+	recording, err := s.measured(ctx, lives)
+	return recording, errors.Join(err, restore())
+}
+
+// measured has the threads live while the window is laid over them.
+func (s *slice) measured(ctx context.Context, lives []func()) (*Recording, error) {
 	running, halt := context.WithCancelCause(ctx)
 	defer halt(nil)
 	s.halt = halt
@@ -91,8 +106,8 @@ func (s *slice) run(ctx context.Context) (*Recording, error) {
 	context.AfterFunc(running, s.endWindow)
 
 	var threads sync.WaitGroup
-	for _, w := range s.workers {
-		threads.Go(w.live)
+	for _, live := range lives {
+		threads.Go(live)
 	}
 	var started time.Time
 	if s.warmUp(running) {

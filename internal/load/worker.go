@@ -18,6 +18,8 @@ type worker struct {
 	conn  wire.Conn
 	event Event
 
+	shares bool // its thread with others, see group
+
 	aborted           atomic.Bool
 	err               error         // what ended the slice
 	failed            time.Duration // when
@@ -50,6 +52,7 @@ func newWorker(s *slice, index int, w Worker) *worker {
 		index:     index,
 		conn:      w.Conn,
 		event:     w.Event,
+		shares:    w.shares(s.options),
 		latencies: make([]latency, 0, sinkBatch),
 		perSecond: make([]int64, 0, int(min(s.options.Time/time.Second, 3600))+8),
 	}

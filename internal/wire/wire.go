@@ -26,6 +26,17 @@ type Conn interface {
 	Close() error
 }
 
+// Waiter is a connection that can leave waiting for an answer to others, so that
+// one thread serves many connections. It is a Conn of one that blocks by default.
+type Waiter interface {
+	Conn
+	// FD is the socket, -1 if it is closed.
+	FD() int
+	// SetWait has every read call wait before it takes what is there, where it
+	// blocked otherwise; wait returns when the socket may be readable. nil ends that.
+	SetWait(wait func())
+}
+
 // Stmt is a prepared statement of one connection.
 type Stmt interface {
 	// Exec runs the statement with one argument per placeholder and reads its

@@ -127,6 +127,11 @@ func (c *conn) refused(payload []byte) error {
 // Abort implements wire.Conn.
 func (c *conn) Abort() { c.stream.Abort() }
 
+// FD and SetWait are those of wire.Waiter.
+func (c *conn) FD() int { return c.stream.FD() }
+
+func (c *conn) SetWait(wait func()) { c.stream.SetWait(wait) }
+
 // Close implements wire.Conn.
 func (c *conn) Close() error {
 	if c.err == nil && !c.stream.Aborted() {

@@ -10,12 +10,12 @@ import (
 	"github.com/dbcanary/dbcanary/internal/wire"
 )
 
-// yieldEvery is how often a busy stream lets the scheduler pass. The runtime's
+// YieldEvery is how often a busy thread lets the scheduler pass. The runtime's
 // monitor calls a goroutine that has had its P for 10 ms a hog, takes the P away
 // in the next system call, and then looks around every 20 us for a while. That
 // cost a process with one connection a quarter of its CPU time. Each pass wakes an
 // idle thread, so it is as rare as it may be.
-const yieldEvery = 7 * time.Millisecond
+const YieldEvery = 7 * time.Millisecond
 
 // pollFD is struct pollfd of ppoll(2).
 type pollFD struct {
@@ -51,11 +51,18 @@ func (s *Stream) readFD(p []byte) (int, error) {
 		case n == 0:
 			return 0, s.failure(io.EOF)
 		}
-		if now := time.Since(s.start); now-s.yielded > yieldEvery {
-			s.yielded = now
-			runtime.Gosched()
+		if s.wait == nil {
+			s.yield()
 		}
 		return n, nil
+	}
+}
+
+// yield lets the scheduler pass if it is time.
+func (s *Stream) yield() {
+	if now := time.Since(s.start); now-s.yielded > YieldEvery {
+		s.yielded = now
+		runtime.Gosched()
 	}
 }
 
@@ -64,6 +71,10 @@ func (s *Stream) readFD(p []byte) (int, error) {
 // request out of the queue, and two switches of the context cost more than ppoll
 // before recvfrom does. TCP wakes up once.
 func (s *Stream) receive(p []byte) (int, syscall.Errno) {
+	if s.wait != nil {
+		s.wait()
+		return s.take(p)
+	}
 	if !s.local || s.fd < 0 { // ppoll would wait for a descriptor below 0 for ever
 		n, _, errno := syscall.Syscall6(syscall.SYS_RECVFROM,
 			uintptr(s.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), 0, 0, 0)
@@ -73,6 +84,11 @@ func (s *Stream) receive(p []byte) (int, syscall.Errno) {
 	if _, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&wanted)), 1, 0, 0, 0, 0); errno != 0 {
 		return 0, errno
 	}
+	return s.take(p)
+}
+
+// take gives the bytes that are there.
+func (s *Stream) take(p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM,
 		uintptr(s.fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)), syscall.MSG_DONTWAIT, 0, 0)
 	return int(n), errno

@@ -35,6 +35,7 @@ type Stream struct {
 	conn    net.Conn        // nil after Detach
 	local   bool            // a unix socket
 	aborted atomic.Bool
+	wait    func()        // called before a read in place of blocking; may be nil
 	start   time.Time     // of the clock that yielded is on
 	yielded time.Duration // when the scheduler was last let pass
 
@@ -123,6 +124,12 @@ func (s *Stream) Abort() {
 		_ = syscall.Shutdown(s.fd, syscall.SHUT_RDWR)
 	}
 }
+
+// FD is the socket, -1 before Detach and after Close.
+func (s *Stream) FD() int { return s.fd }
+
+// SetWait is that of wire.Waiter.
+func (s *Stream) SetWait(wait func()) { s.wait = wait }
 
 // Aborted says if Abort was called.
 func (s *Stream) Aborted() bool { return s.aborted.Load() }
