@@ -134,7 +134,7 @@ func (s *state) runBenchmark(ctx context.Context, number int, instances []*insta
 			}
 			continue
 		}
-		c.sampler = newSampler(i, instances)
+		c.sampler = s.newSampler(i, instances)
 		cells = append(cells, c)
 	}
 	blocks := s.run.Plan.Blocks
@@ -223,8 +223,11 @@ func (s *state) newCell(ctx context.Context, i *instance, benchmark workload.Ben
 }
 
 // newSampler accounts for the server of an instance and tells it from the idle ones.
-func newSampler(measured *instance, instances []*instance) probe.Sampler {
-	sampler := probe.Sampler{Server: measured.server.PID(), Apart: measured.server.PID() == 0}
+func (s *state) newSampler(measured *instance, instances []*instance) probe.Sampler {
+	sampler := probe.Sampler{Server: measured.server.PID(), Apart: measured.server.PID() == 0, Every: lookEvery}
+	if measured.DSN == "" {
+		sampler.Disks = s.disks
+	}
 	for _, other := range instances {
 		if other != measured && other.server != nil && other.server.PID() > 0 {
 			sampler.Idle = append(sampler.Idle, other.server.PID())
@@ -269,7 +272,9 @@ func (s *state) record(ctx context.Context, trial *dbcanary.Trial) error {
 	if err := s.Store.AddTrial(context.WithoutCancel(ctx), s.run.ID, trial); err != nil {
 		return err
 	}
-	s.trials = append(s.trials, *trial)
+	kept := *trial
+	kept.Metrics = nil
+	s.trials = append(s.trials, kept)
 	s.emit(Event{Kind: EventTrial, Target: trial.Target, Benchmark: trial.Benchmark, Instance: trial.Instance, Block: trial.Block, Trial: trial})
 	if trial.Void != "" {
 		s.emit(Event{Kind: EventProblem, Target: trial.Target, Benchmark: trial.Benchmark, Instance: trial.Instance, Block: trial.Block, Problem: "slice void: " + trial.Void})

@@ -64,7 +64,8 @@ type state struct {
 	data       workload.Data
 	serverCPUs []int
 	clientCPUs []int
-	trials     []dbcanary.Trial
+	disks      *probe.Disks         // behind the data directories; nil if they are unknown
+	trials     []dbcanary.Trial     // without their metrics, which only the store keeps
 	events     map[string]int64     // of a slice of a benchmark that writes, by its label
 	others     map[string][]float64 // CPUs that did other work, of each slice of this execution, by benchmark
 	shares     []float64            // the same of all slices in their order
@@ -181,6 +182,9 @@ func (s *state) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for i := range s.trials {
+		s.trials[i].Metrics = nil
+	}
 	if err := os.MkdirAll(s.WorkDir, 0o755); err != nil {
 		return fmt.Errorf("make the directory for data directories: %w", err)
 	}
@@ -188,6 +192,9 @@ func (s *state) begin(ctx context.Context) error {
 		return err
 	}
 	s.run.Host = probe.Fingerprint(ctx, s.WorkDir)
+	if err := s.findDisks(ctx); err != nil {
+		return err
+	}
 	if p.BudgetNs > 0 {
 		s.deadline = s.Now().Add(time.Duration(p.BudgetNs) - s.used())
 	}

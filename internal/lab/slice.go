@@ -51,7 +51,8 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 	trial := &dbcanary.Trial{
 		Benchmark: c.benchmark.Label, Target: c.target.Name, Instance: number, Block: block, Position: position,
 	}
-	if err := fill(trial, recording, probe.Between(before, after)); err != nil {
+	cost := probe.Between(before, after)
+	if err := errors.Join(fill(trial, recording, cost), s.addMetrics(ctx, c, trial, recording, cost)); err != nil {
 		return false, err
 	}
 	if exhausted {

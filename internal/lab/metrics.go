@@ -1,0 +1,84 @@
+package lab
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/load"
+	"github.com/dbcanary/dbcanary/internal/probe"
+	"github.com/dbcanary/dbcanary/internal/wire"
+)
+
+// lookEvery is how often levels are looked at in a long slice; a short one has its two ends.
+const lookEvery = time.Second
+
+// findDisks finds out what is behind the data directories.
+func (s *state) findDisks(ctx context.Context) error {
+	var err error
+	if s.disks, err = probe.DisksOf(s.WorkDir); err != nil {
+		return s.miss(ctx, dbcanary.MissingProbe{Probe: "disks", Reason: err.Error()})
+	}
+	return nil
+}
+
+// miss keeps what could not be probed, once for each probe of a target, so that a
+// report can tell it from what did not happen.
+func (s *state) miss(ctx context.Context, missing dbcanary.MissingProbe) error {
+	known := slices.ContainsFunc(s.run.Missing, func(other dbcanary.MissingProbe) bool {
+		return other.Target == missing.Target && other.Probe == missing.Probe
+	})
+	if known {
+		return nil
+	}
+	s.run.Missing = append(s.run.Missing, missing)
+	return s.Store.SaveRun(context.WithoutCancel(ctx), s.run)
+}
+
+// addMetrics gives the trial what was probed of its slice, scaled to its elapsed
+// time as its CPU times are.
+func (s *state) addMetrics(ctx context.Context, c *cell, trial *dbcanary.Trial, recording *load.Recording, cost probe.Delta) error {
+	scale := 1.0
+	if recording.Window > 0 {
+		scale = float64(recording.Elapsed) / float64(recording.Window)
+	}
+	remote := isRemote(c.server.Address())
+	for _, metric := range cost.Metrics {
+		if remote && strings.HasPrefix(metric.Name, "host.") {
+			continue // what this host does says nothing of another one
+		}
+		if !metric.Gauge {
+			metric.Value *= scale
+		}
+		trial.Metrics = append(trial.Metrics, metric)
+	}
+	slices.SortFunc(trial.Metrics, func(a, b dbcanary.Metric) int { return strings.Compare(a.Name, b.Name) })
+	missing := cost.Missing
+	if remote {
+		missing = append(missing, dbcanary.MissingProbe{Probe: "host", Reason: "the server runs on another host, which only itself can probe"})
+	}
+	if c.DSN != "" {
+		missing = append(missing, dbcanary.MissingProbe{Probe: "disks", Reason: "somebody else runs the server: where its data lies is unknown"})
+	}
+	for _, one := range missing {
+		if slices.Contains([]string{"server", "server io"}, one.Probe) || remote || c.DSN != "" {
+			one.Target = c.target.Name
+		}
+		if err := s.miss(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isRemote tells a server on another host.
+func isRemote(address wire.Address) bool {
+	if address.Socket != "" || address.Host == "" || address.Host == "localhost" {
+		return false
+	}
+	ip := net.ParseIP(address.Host)
+	return ip == nil || !ip.IsLoopback()
+}
