@@ -155,7 +155,7 @@ type reportOptions struct {
 
 func (o *reportOptions) addFlags(flags *pflag.FlagSet) {
 	addStoreFlag(flags, &o.db)
-	flags.StringVar(&o.format, "format", "text", "format of the report: text, md, json, csv, rqps or summary")
+	flags.StringVar(&o.format, "format", "text", "format of the report: text, md, json, csv, rqps, summary or metrics")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "explain every verdict in the text report")
 }
 

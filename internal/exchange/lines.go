@@ -20,13 +20,14 @@ const longestLine = 64 << 10
 
 // lines reads a text line by line and knows where it is.
 type lines struct {
-	name   string
-	number int // of the line given last, from 1
-	reader *bufio.Reader
-	others []resultFormat // whose output must not begin here
-	err    error          // why the lines ended early
-	last   string
-	whole  bool // the last line has an end
+	name      string
+	number    int // of the line given last, from 1
+	reader    *bufio.Reader
+	others    []resultFormat   // whose output must not begin here
+	recording recordingOptions // for a recording
+	err       error            // why the lines ended early
+	last      string
+	whole     bool // the last line has an end
 }
 
 func newLines(name string, r io.Reader) *lines {

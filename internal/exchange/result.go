@@ -40,6 +40,10 @@ type Measurement struct {
 	Retries     int64
 	Errors      map[string]int64
 	Intervals   []Interval
+
+	WarmupNs int64             // that went before
+	CPUs     int               // of the host, 0 if untold
+	Metrics  []dbcanary.Metric // of recordings beside it
 }
 
 // Interval is a part of a measurement that the tool reported while it went on.
@@ -53,6 +57,7 @@ type Interval struct {
 type Results struct {
 	Format       string // name of the format
 	Measurements []Measurement
+	Recordings   []Recording
 	// Rejected are results that must not be used, and why, with file and line.
 	Rejected []error
 	Notes    []string // what a reader should know, with the file's name
@@ -73,8 +78,7 @@ type resultFormat struct {
 
 // resultFormats lists every format, the most particular first.
 func resultFormats() []resultFormat {
-	return []resultFormat{
-		machineMetrics(),
+	return append(recordingFormats(), []resultFormat{
 		sysbenchJSON(),
 		sysbenchText(),
 		publishedTable(),
@@ -89,16 +93,14 @@ func resultFormats() []resultFormat {
 		mysqlslapCSV(),
 		pgbenchAggregate(),
 		pgbenchLog(),
-	}
+	}...)
 }
 
 // ResultFormats names what ReadResults reads.
 func ResultFormats() []string {
 	var names []string
-	for _, f := range resultFormats() {
-		if f.name != metricsName {
-			names = append(names, f.name)
-		}
+	for _, f := range resultFormats()[len(recordingFormats()):] {
+		names = append(names, f.name)
 	}
 	return names
 }
@@ -112,6 +114,10 @@ const headBytes = 64 << 10
 // It streams: memory does not grow with the file but for intervals. Errors have
 // CodeUsage and name file and line; measurements that come with an error are whole.
 func ReadResults(name string, content io.Reader) (Results, error) {
+	return readResults(name, content, recordingOptions{sinceBoot: true})
+}
+
+func readResults(name string, content io.Reader, recording recordingOptions) (Results, error) {
 	text, err := openText(name, content)
 	if err != nil {
 		return Results{}, err
@@ -126,12 +132,13 @@ func ReadResults(name string, content io.Reader) (Results, error) {
 			continue
 		}
 		results := Results{Format: f.name}
+		l.recording = recording
 		l.others = beginningsExcept(f.name)
 		err := f.read(l, &results)
 		if l.err != nil {
 			err = l.err
 		}
-		if err == nil && f.name != metricsName && len(results.Measurements) == 0 && len(results.Rejected) == 0 {
+		if err == nil && len(results.Measurements)+len(results.Recordings)+len(results.Rejected) == 0 {
 			err = l.failf(l.number, "this looks like %s but holds no result", f.name)
 		}
 		return results, err
@@ -142,7 +149,7 @@ func ReadResults(name string, content io.Reader) (Results, error) {
 func beginningsExcept(name string) []resultFormat {
 	var others []resultFormat
 	for _, f := range resultFormats() {
-		if f.begins != nil && firstWord(f.name) != firstWord(name) {
+		if f.begins != nil && firstWord(f.name) != firstWord(name) && !(isSysstat(f.name) && isSysstat(name)) {
 			others = append(others, f)
 		}
 	}
@@ -154,7 +161,7 @@ func unknownFormat(name, head string) error {
 	if first == "" {
 		return seriesError(name, 1, 0, "the file is empty; a result of another tool should stand here")
 	}
-	return seriesError(name, 1, 0, "no format that is known starts with %q; what is read is %s", first, strings.Join(ResultFormats(), ", "))
+	return seriesError(name, 1, 0, "no format that is known starts with %q; what is read is %s, and the recordings %s", first, strings.Join(ResultFormats(), ", "), strings.Join(RecordingFormats(), ", "))
 }
 
 // rejectf notes a result that must not be used.

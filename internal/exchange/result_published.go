@@ -214,10 +214,11 @@ func readPublishedQPS(l *lines, results *Results) error {
 
 // publishedFile is what the name of a file of the published scripts tells:
 // sb.o.point-query.pre.range100.pk1.dop40.
-var publishedFile = regexp.MustCompile(`^sb\.(o|r\.qps)\.(.+)\.range(\d+)\.pk[01](?:\.dop(\d+))?$`)
+var publishedFile = regexp.MustCompile(`^sb\.(o|r\.qps|vm|io|met)\.(.+)\.range(\d+)\.pk[01](?:\.dop(\d+))?(?:\.gz)?$`)
 
-// PublishedFile tells kind ("o", "r.qps"), benchmark and connections (0 if
-// untold) by the name of a file of the published scripts.
+// PublishedFile tells kind ("o" and "r.qps" hold results, "vm", "io" and "met" are
+// recordings beside them), benchmark and connections (0 if untold) by the name of a
+// file of the published scripts.
 func PublishedFile(path string) (kind, benchmark string, threads int, ok bool) {
 	match := publishedFile.FindStringSubmatch(filepath.Base(path))
 	if match == nil {

@@ -76,6 +76,7 @@ type sysbenchReader struct {
 	results *Results
 	run     sysbenchRun
 	version string
+	cpus    int // of the host, which the published scripts print
 	command sysbenchCommand
 }
 
@@ -104,7 +105,7 @@ func (r *sysbenchReader) begin() {
 	if !r.run.begun {
 		r.run = sysbenchRun{begun: true}
 		r.run.Line, r.run.Latency.Mean = r.number, math.NaN()
-		r.run.Benchmark, r.run.Family = r.command.benchmark, r.command.family
+		r.run.Benchmark, r.run.Family, r.run.CPUs = r.command.benchmark, r.command.family, r.cpus
 	}
 }
 
@@ -140,6 +141,11 @@ func (r *sysbenchReader) line(line string) error {
 		return r.interval(text)
 	case strings.Contains(line, "sysbench") && strings.Contains(line, " --"):
 		r.commandLine(line)
+		return nil
+	case strings.HasSuffix(text, " CPUs"):
+		if cpus, err := strconv.Atoi(strings.TrimSuffix(text, " CPUs")); err == nil {
+			r.cpus = max(0, cpus)
+		}
 		return nil
 	case text != "" && text[0] <= '9' && sysbenchCSVRow.MatchString(text):
 		return r.csvRow(text)

@@ -44,6 +44,11 @@ func (r *sysbenchReader) statistic(text string) error {
 		r.begin()
 		r.run.Threads = int(min(n, math.MaxInt32))
 		return err
+	case "Warmup time":
+		seconds, err := r.float(name, strings.TrimSuffix(value, "s"))
+		r.begin()
+		r.run.WarmupNs = int64(min(seconds, 1e6) * 1e9)
+		return err
 	case "Target transaction rate":
 		r.results.Notes = append(r.results.Notes, r.failf(r.number, "%s", limited).Error())
 		return nil

@@ -23,7 +23,7 @@ func sharedDir() string { return filepath.Join("..", "..", "..", "shared") }
 
 // The files in testdata/results hold outputs of other tools and what is read of them:
 //
-//	read name=before.txt [gzip] [utf16=le|be] [crlf] [bom]
+//	read name=before.txt [gzip] [utf16=le|be] [crlf] [bom] [cut] [warmup=SECONDS] [published]
 //	sample name=sysbench_cpu.txt      (a file of the samples beside the repository)
 func TestReadResults(t *testing.T) {
 	datadriven.Walk(t, filepath.Join("testdata", "results"), func(t *testing.T, path string) {
@@ -37,7 +37,13 @@ func TestReadResults(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			results, err := ReadResults(name, bytes.NewReader(content))
+			recording := recordingOptions{sinceBoot: !d.HasArg("published")}
+			if d.HasArg("warmup") {
+				var seconds int
+				d.ScanArgs(t, "warmup", &seconds)
+				recording.warmupS = float64(seconds)
+			}
+			results, err := readResults(name, bytes.NewReader(content), recording)
 			return describeResults(results, err)
 		})
 	})
@@ -113,6 +119,9 @@ func describeResults(results Results, err error) string {
 			fmt.Fprintf(&b, "  %d intervals, last %+v, %d per second\n", n, m.Intervals[n-1], len(m.perSecond()))
 		}
 	}
+	for _, rec := range results.Recordings {
+		describeRecording(&b, rec)
+	}
 	for _, rejected := range results.Rejected {
 		fmt.Fprintf(&b, "rejected (%s): %v\n", dbcanary.ErrorCode(rejected), rejected)
 	}
@@ -123,6 +132,27 @@ func describeResults(results Results, err error) string {
 		fmt.Fprintf(&b, "error (%s): %v\n", dbcanary.ErrorCode(err), err)
 	}
 	return b.String()
+}
+
+func describeRecording(b *strings.Builder, rec Recording) {
+	fmt.Fprintf(b, "%d: recording of %s, %d samples", rec.Line, rec.Tool, rec.Samples)
+	if rec.StepS > 0 {
+		fmt.Fprintf(b, " of %gs", rec.StepS)
+	}
+	if rec.CPUs > 0 {
+		fmt.Fprintf(b, ", %d CPUs", rec.CPUs)
+	}
+	b.WriteString("\n")
+	for _, rate := range rec.Rates {
+		if rate.PerOperation != 0 {
+			fmt.Fprintf(b, "  %s %.6g by operation\n", rate.Name, rate.PerOperation)
+		} else {
+			fmt.Fprintf(b, "  %s %.6g/s\n", rate.Name, rate.PerSecond)
+		}
+	}
+	for _, gauge := range rec.Gauges {
+		fmt.Fprintf(b, "  %s %.6g, from %.6g, at most %.6g\n", gauge.Name, gauge.Value, gauge.First, gauge.Max)
+	}
 }
 
 // FuzzReadResults has a seed of every format; a format that recognises a head
@@ -161,7 +191,7 @@ func FuzzReadResults(f *testing.F) {
 
 func checkResults(t *testing.T, content []byte) {
 	results, err := ReadResults("f", bytes.NewReader(content))
-	if err == nil && results.Format != metricsName && len(results.Measurements)+len(results.Rejected) == 0 {
+	if err == nil && len(results.Measurements)+len(results.Recordings)+len(results.Rejected) == 0 {
 		t.Errorf("neither a result nor an error of %q", content)
 	}
 	checkMeasurements(t, results, err, content)
@@ -214,7 +244,7 @@ func TestReadResults_Formats(t *testing.T) {
 		}
 	}
 	missing := []string{}
-	for _, name := range append(ResultFormats(), metricsName) {
+	for _, name := range append(ResultFormats(), RecordingFormats()...) {
 		if !seen[name] {
 			missing = append(missing, name)
 		}

@@ -28,6 +28,9 @@ type Files struct {
 	Read         int           // files that gave a measurement
 	Rejected     []error       // files, or results in them, that must not be used
 	Notes        []string
+
+	recorded  []fileJob // files that turned out to be recordings
+	recording map[string]int
 }
 
 // fileJob is one file to read.
@@ -38,6 +41,8 @@ type fileJob struct {
 	threads   []int  // of the columns of an sb.r.qps file
 	published bool
 	step      bool // benchmark is a step of the Insert Benchmark
+	// recordings are the files of the published scripts beside it.
+	recordings []publishedRecording
 }
 
 // ReadFiles reads the results in files and folders, each "PATH", "TARGET=PATH" or
@@ -55,6 +60,7 @@ func ReadFiles(ctx context.Context, args []string, opts FileOptions) (Files, err
 		}
 		files.read(ctx, job, opts)
 	}
+	files.addRecordings(ctx)
 	return files, ctx.Err()
 }
 
@@ -83,8 +89,11 @@ func (f *Files) plan(args []string) []fileJob {
 			job := fileJob{path: path, target: cmp.Or(target, stem(path))}
 			if kind, benchmark, threads, ok := PublishedFile(path); ok {
 				job.benchmark, job.target, job.published = benchmark, cmp.Or(target, folderName(path)), true
-				if kind == "r.qps" {
+				switch kind {
+				case "r.qps":
 					job.threads = []int{threads}
+				case "vm", "io", "met":
+					job.published = false
 				}
 			} else if isInsertFile(path) {
 				folder, step := insertPlace(path)
@@ -200,12 +209,17 @@ func isPublished(path string) bool {
 func (f *Files) publishedFolder(paths []string, target string) []fileJob {
 	outputs, rates := map[string][]string{}, map[string]string{}
 	connections := map[string][]int{}
+	recordings := map[string][]publishedRecording{}
 	var benchmarks []string
 	other := 0
 	for _, path := range paths {
 		kind, benchmark, threads, ok := PublishedFile(path)
 		if !ok || strings.Contains(benchmark, ".warm") {
 			other++
+			continue
+		}
+		if kind != "o" && kind != "r.qps" {
+			recordings[benchmark] = append(recordings[benchmark], publishedRecording{path, kind, threads})
 			continue
 		}
 		if !slices.Contains(benchmarks, benchmark) {
@@ -218,12 +232,17 @@ func (f *Files) publishedFolder(paths []string, target string) []fileJob {
 		outputs[benchmark] = append(outputs[benchmark], path)
 		connections[benchmark] = append(connections[benchmark], threads)
 	}
+	for benchmark, beside := range recordings {
+		if !slices.Contains(benchmarks, benchmark) {
+			other += len(beside)
+		}
+	}
 	sortByCatalogue(benchmarks)
 	var jobs []fileJob
 	for _, benchmark := range benchmarks {
 		if rate := rates[benchmark]; rate != "" && (len(outputs[benchmark]) == 0 || strings.HasPrefix(benchmark, "scan")) {
 			slices.Sort(connections[benchmark])
-			jobs = append(jobs, fileJob{path: rate, target: target, benchmark: benchmark, published: true, threads: connections[benchmark]})
+			jobs = append(jobs, fileJob{path: rate, target: target, benchmark: benchmark, published: true, threads: connections[benchmark], recordings: recordings[benchmark]})
 			continue
 		}
 		if strings.HasPrefix(benchmark, "scan") {
@@ -231,11 +250,11 @@ func (f *Files) publishedFolder(paths []string, target string) []fileJob {
 			continue
 		}
 		for _, path := range outputs[benchmark] {
-			jobs = append(jobs, fileJob{path: path, target: target, benchmark: benchmark, published: true})
+			jobs = append(jobs, fileJob{path: path, target: target, benchmark: benchmark, published: true, recordings: recordings[benchmark]})
 		}
 	}
 	if other > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("%s: %d other files of the published scripts were left out (warm-ups, metrics, settings)", filepath.Dir(paths[0]), other))
+		f.Notes = append(f.Notes, fmt.Sprintf("%s: %d other files of the published scripts were left out (warm-ups, status, settings)", filepath.Dir(paths[0]), other))
 	}
 	return jobs
 }
@@ -281,7 +300,11 @@ func (f *Files) noteFolders(jobs []fileJob) {
 
 // read reads one file and names what is in it.
 func (f *Files) read(ctx context.Context, job fileJob, opts FileOptions) {
-	results, err := readJob(ctx, job, opts.Stdin)
+	results, err := readJob(ctx, job, opts.Stdin, recordingOptions{sinceBoot: true})
+	if err == nil && len(results.Recordings) > 0 {
+		f.recorded = append(f.recorded, job) // it is read when the results are known
+		return
+	}
 	f.Rejected = append(f.Rejected, results.Rejected...)
 	f.Notes = append(f.Notes, results.Notes...)
 	if err != nil {
@@ -293,6 +316,7 @@ func (f *Files) read(ctx context.Context, job fileJob, opts FileOptions) {
 			return
 		}
 	}
+	first := len(f.Measurements)
 	named := map[string]bool{}
 	for _, m := range results.Measurements {
 		named[m.Benchmark] = true
@@ -313,6 +337,7 @@ func (f *Files) read(ctx context.Context, job fileJob, opts FileOptions) {
 	}
 	if len(results.Measurements) > 0 {
 		f.Read++
+		f.addPublished(ctx, job, f.Measurements[first:])
 	}
 }
 
@@ -344,7 +369,7 @@ func (s stoppable) Read(into []byte) (int, error) {
 	return s.reader.Read(into)
 }
 
-func readJob(ctx context.Context, job fileJob, stdin io.Reader) (Results, error) {
+func readJob(ctx context.Context, job fileJob, stdin io.Reader, recording recordingOptions) (Results, error) {
 	if job.path == "-" {
 		return ReadResults("stdin", stoppable{ctx, stdin})
 	}
@@ -360,7 +385,7 @@ func readJob(ctx context.Context, job fileJob, stdin io.Reader) (Results, error)
 	if !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 {
 		return Results{}, dbcanary.Errorf(dbcanary.CodeUsage, "%s: this is no regular file", job.path)
 	}
-	results, err := ReadResults(job.path, stoppable{ctx, file})
+	results, err := readResults(job.path, stoppable{ctx, file}, recording)
 	for i := range results.Measurements {
 		if m := &results.Measurements[i]; m.Started.IsZero() && info.Mode().IsRegular() {
 			m.Started = info.ModTime()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestReadFiles_Published(t *testing.T) {
 		"x.b_rel.z1.pk1 | update-one_range=100 | 8 | 700", "x.b_rel.z1.pk1 | insert_range=100 | 0 | 900",
 		"rejected res/x.b_rel.z1.pk1/sb.o.scan.range100.pk1.dop8: scans are counted in rows, which only an sb.r.qps file tells; there is none beside it",
 		"rejected res/x.b_rel.z1.pk1/sb.r.qps.delete.range100.pk1:1: 2 columns of QPS, but there are sb.o files of 0 numbers of connections: cannot tell which is which",
-		"note res/x.b_rel.z1.pk1: 1 other files of the published scripts were left out (warm-ups, metrics, settings)",
+		"note res/x.b_rel.z1.pk1: 1 other files of the published scripts were left out (warm-ups, status, settings)",
 	}
 	if diff := cmp.Diff(want, readAll(t, FileOptions{}, "res")); diff != "" {
 		t.Error(diff)
@@ -182,5 +183,80 @@ func TestMakeRuns(t *testing.T) {
 	}
 	if rates.Run.Host.Name == ratios.Run.Host.Name {
 		t.Error("ratios and rates would make one series")
+	}
+}
+
+// Recordings go to the result that they lie beside, without its warm-up; alone they
+// are told how to be used.
+func TestReadFiles_Recordings(t *testing.T) {
+	vm := "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+	row := func(cs, us int) string { return fmt.Sprintf(" 1  0 0 1 1 1 0 0 0 0 1 %d %d 10 0 0 0\n", cs, us) }
+	run := "48 CPUs\nWarmup time: 1s\n" + fmt.Sprintf(sysbenchRunText, 8, 100, 100)
+	met := "samp\tcs/s\tcpu/s\tcs/o\tcpu/o\n665\t1399492\t82.0\t2.805\t0.000164\n"
+	writeFiles(t, map[string]string{
+		// The first row counts since boot, the second is warm-up.
+		"res/x.a_rel.z1.pk1/sb.o.delete.range100.pk1.dop8":   run,
+		"res/x.a_rel.z1.pk1/sb.vm.delete.range100.pk1.dop8":  vm + row(9, 9) + row(7, 7) + row(200, 40) + row(400, 50),
+		"res/x.a_rel.z1.pk1/sb.vm.delete.range100.pk1.dop16": vm + row(1, 1) + row(1, 1) + row(1, 1),
+		"res/x.a_rel.z1.pk1/sb.met.delete.range100.pk1.dop8": met,
+		"res/x.a_rel.z1.pk1/sb.r.qps.insert.range100.pk1":    "100\\n",
+		"res/x.b_rel.z1.pk1/sb.o.delete.range100.pk1.dop8":   run,
+		"res/x.b_rel.z1.pk1/sb.met.delete.range100.pk1.dop8": met,
+		"flat/8.0.28/run.txt":                                run, "flat/8.0.28/vmstat.txt": vm + row(9, 9) + row(7, 7) + row(300, 40),
+		"flat/8.0.40/run.txt": run, "flat/8.0.40/run2.txt": run, "flat/8.0.40/vmstat.txt": vm + row(9, 9) + row(7, 7) + row(300, 40),
+		"vm.txt": vm + row(9, 9) + row(7, 7) + row(300, 40), "bad.txt": vm + row(9, 9) + "1 2 3\n" + row(1, 1),
+	})
+	read := func(args ...string) (Files, []string) {
+		t.Helper()
+		files, err := ReadFiles(context.Background(), args, FileOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, m := range files.Measurements {
+			trial := m.trial(m.Benchmark, m.Target, 0)
+			for _, metric := range trial.Metrics {
+				if metric.Value != 0 && metric.Name != "host.interrupts" {
+					list = append(list, fmt.Sprintf("%s %s %s %.4g", m.Target, m.Benchmark, metric.Name, metric.Value))
+				}
+			}
+		}
+		for _, rejected := range files.Rejected {
+			list = append(list, "rejected "+rejected.Error())
+		}
+		return files, list
+	}
+	a := func(name string) string { return "x.a_rel.z1.pk1 delete_range=100 " + name }
+	for _, test := range []struct {
+		args  []string
+		want  []string
+		notes string
+	}{
+		{[]string{"res/x.a_rel.z1.pk1"}, []string{
+			a("host.context_switches 300"), a("host.cpu_percent_s 55"), a("host.system_ns 4.8e+09"), a("host.user_ns 2.16e+10"),
+		}, "recordings (1 of vmstat) were added"},
+		{[]string{"x=res/x.b_rel.z1.pk1"}, []string{
+			"x delete_range=100 host.context_switches 280.5", "x delete_range=100 host.cpu_percent_s 0.0164",
+		}, "recordings (1 of published scripts) were added"},
+		{[]string{"flat/8.0.28"}, []string{
+			"8.0.28 run host.context_switches 300", "8.0.28 run host.cpu_percent_s 50", "8.0.28 run host.system_ns 4.8e+09", "8.0.28 run host.user_ns 1.92e+10",
+		}, "recordings (1 of vmstat) were added"},
+		{[]string{"flat/8.0.40"}, nil, "2 results lie beside it, so nobody knows whose it is; give it with its result: dbcanary import TARGET=result.txt TARGET=flat/8.0.40/vmstat.txt"},
+		{[]string{"a=flat/8.0.40/run.txt", "b=flat/8.0.40/run2.txt", "b=vm.txt"}, []string{
+			"b sysbench host.context_switches 300", "b sysbench host.cpu_percent_s 50", "b sysbench host.system_ns 4.8e+09", "b sysbench host.user_ns 1.92e+10",
+		}, "recordings (1 of vmstat) were added"},
+		{[]string{"vm.txt"}, nil, "vm.txt: a recording, which says what a machine or server did but not what work was done, and no result lies beside it"},
+		{[]string{"a=flat/8.0.40/run.txt", "bad.txt"}, []string{"rejected bad.txt:4: expected 17 numbers as the header names columns, found 3: was the line cut?"}, ""},
+	} {
+		files, got := read(test.args...)
+		if test.args[0] == "res/x.a_rel.z1.pk1" {
+			got = slices.DeleteFunc(got, func(line string) bool { return strings.HasPrefix(line, "rejected") }) // the rates without a name
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%v: %s", test.args, diff)
+		}
+		if notes := strings.Join(files.Notes, "\n"); !strings.Contains(notes, test.notes) {
+			t.Errorf("%v: notes %q", test.args, notes)
+		}
 	}
 }

@@ -100,7 +100,20 @@ func makeRun(measurements []Measurement, relative string, opts RunOptions) Impor
 	}
 	r.chooseBase(opts.Base, relative)
 	r.conclude(relative)
+	run.Host.CPUs = commonCPUs(measurements)
 	return r.run
+}
+
+// commonCPUs is the number of CPUs that files tell of the host, 0 if none or several.
+func commonCPUs(measurements []Measurement) int {
+	cpus := 0
+	for _, m := range measurements {
+		if m.CPUs > 0 && cpus > 0 && m.CPUs != cpus {
+			return 0
+		}
+		cpus = max(cpus, m.CPUs)
+	}
+	return cpus
 }
 
 func (r *runMaker) add(m Measurement) error {
@@ -139,11 +152,15 @@ func (r *runMaker) add(m Measurement) error {
 // trial is the measurement as dbcanary stores it; counters that only dbcanary
 // takes are unknown.
 func (m Measurement) trial(label, target string, block int) dbcanary.Trial {
+	m.Metrics = slices.Clone(m.Metrics)
+	m.finishMetrics()
+	server, client, steal, switches := m.field(fieldServerCPU), m.field(fieldClientCPU), m.field(fieldSteal), m.field(fieldServerSwitches)
 	return dbcanary.Trial{
 		Benchmark: label, Target: target, Block: block, Started: m.Started,
 		ElapsedNs: m.ElapsedNs, Operations: m.Operations, Events: m.Events, Retries: m.Retries,
 		Errors: m.Errors, LatencyNs: m.Latency, Histogram: m.Histogram, PerSecond: m.perSecond(),
-		ServerCPUNs: -1, ClientCPUNs: -1, ForeignCPUNs: -1, StealNs: -1, ServerContextSwitches: -1,
+		ServerCPUNs: server, ClientCPUNs: client, ForeignCPUNs: -1, StealNs: steal,
+		ServerContextSwitches: switches, Metrics: m.Metrics,
 	}
 }
 

@@ -112,11 +112,14 @@ func hostText(h dbcanary.Host) string {
 	add("%s", h.Name, h.Name != "")
 	add("%s", h.CPU, h.CPU != "")
 	if h.CPUs > 0 {
-		smt := "off"
-		if h.SMT {
-			smt = "on"
+		cpus := countText(h.CPUs, "CPU", "CPUs")
+		switch {
+		case h.SMT:
+			cpus += ", SMT on"
+		case h.CPU != "": // an imported run tells no more than the number
+			cpus += ", SMT off"
 		}
-		parts = append(parts, countText(h.CPUs, "CPU", "CPUs")+", SMT "+smt)
+		parts = append(parts, cpus)
 	}
 	add("governor %s", h.Governor, h.Governor != "")
 	add("%s memory", bytesText(h.MemoryBytes), h.MemoryBytes > 0)

@@ -18,6 +18,7 @@ type Report struct {
 	Groups      []verdict.Group       // by target; the last of each target is the whole suite, with Name ""
 	Differences []SettingDifference
 	Noise       Noise
+	Costs       []Cost // by benchmark, then target, in the order of the plan; only what was measured
 }
 
 // Options say how a format is written.
@@ -37,6 +38,7 @@ func New(run dbcanary.Run, trials []dbcanary.Trial) *Report {
 		Groups:      verdict.Groups(comparisons),
 		Differences: settingDifferences(run.Targets),
 		Noise:       noiseOf(trials),
+		Costs:       Costs(run, trials),
 	}
 }
 
@@ -54,6 +56,7 @@ func writers() []writer {
 		{"csv", (*Report).writeCSV},
 		{"rqps", (*Report).writeRQPS},
 		{"summary", (*Report).writeSummary},
+		{"metrics", (*Report).writeMetrics},
 	}
 }
 
