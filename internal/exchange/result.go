@@ -41,6 +41,9 @@ type Measurement struct {
 	Errors      map[string]int64
 	Intervals   []Interval
 
+	// Set tells apart tables of several hosts in one file, which are runs of their own.
+	Set int
+
 	WarmupNs int64             // that went before
 	CPUs     int               // of the host, 0 if untold
 	Metrics  []dbcanary.Metric // of recordings beside it
@@ -58,6 +61,7 @@ type Results struct {
 	Format       string // name of the format
 	Measurements []Measurement
 	Recordings   []Recording
+	Tables       []Table // that hold no result
 	// Rejected are results that must not be used, and why, with file and line.
 	Rejected []error
 	Notes    []string // what a reader should know, with the file's name
@@ -80,8 +84,8 @@ type resultFormat struct {
 func resultFormats() []resultFormat {
 	return append(recordingFormats(), []resultFormat{
 		sysbenchJSON(),
+		publishedTable(), // may quote the command line of sysbench
 		sysbenchText(),
-		publishedTable(),
 		publishedQPS(),
 		pgbenchText(),
 		mysqlslapText(),
@@ -138,7 +142,7 @@ func readResults(name string, content io.Reader, recording recordingOptions) (Re
 		if l.err != nil {
 			err = l.err
 		}
-		if err == nil && len(results.Measurements)+len(results.Recordings)+len(results.Rejected) == 0 {
+		if err == nil && len(results.Measurements)+len(results.Recordings)+len(results.Tables)+len(results.Rejected) == 0 {
 			err = l.failf(l.number, "this looks like %s but holds no result", f.name)
 		}
 		return results, err

@@ -9,13 +9,17 @@ import (
 )
 
 // publishedTable reads the tables of the published reports: relative QPS
-// ("Relative to:" and columns named below) and, without that line, absolute QPS.
-// They may stand in prose, several in a file, with tabs or blanks.
+// ("Relative to:" and columns named below) and, without that line, absolute QPS;
+// hardware cost; throughput by threads in boxes; times of sql-bench. They may stand
+// in prose, several in a file, with tabs or blanks.
 func publishedTable() resultFormat {
 	return resultFormat{
-		name: "table of relative QPS",
+		name: "published table",
 		recognise: func(head string) bool {
-			return publishedColumn.MatchString(head) && !sysbenchMark.MatchString(head)
+			if !publishedColumn.MatchString(head) && !tablesMark.MatchString(head) {
+				return false
+			}
+			return !sysbenchOutput.MatchString(head)
 		},
 		begins: func(line string) bool {
 			return strings.HasPrefix(line, "Relative to: ") || strings.HasPrefix(line, "col-1 : ")
@@ -28,6 +32,8 @@ func publishedTable() resultFormat {
 }
 
 var (
+	// sysbenchOutput is more than its command line, which a report quotes.
+	sysbenchOutput  = regexp.MustCompile(`(?m)^(sysbench \d|Running the test with following options:|SQL statistics:|OLTP test statistics:|\[ *\d+s *\] (thds|Checkpoint)|FATAL: )`)
 	publishedColumn = regexp.MustCompile(`(?m)^col-1 : \S`)
 	publishedHeader = regexp.MustCompile(`^col-\d+\s*:\s*(\S.*)$`)
 	publishedName   = regexp.MustCompile(`_range=\d+$`)
@@ -43,41 +49,80 @@ type tableReader struct {
 	start   int
 	found   int            // rows of the table under way
 	rows    map[string]int // line of each row of it
+
+	under otherTable // a table of another kind that is under way
+	title string     // of the next table of cost
+	set   int
+	seen  map[string]Measurement // of the set
+	again int                    // results that were seen before
 }
 
 func (t *tableReader) read() error {
 	for {
 		line, ok := t.next()
 		if !ok {
-			return t.end()
-		}
-		text := strings.TrimSpace(line)
-		if base, ok := strings.CutPrefix(text, "Relative to: "); ok {
-			if err := t.end(); err != nil {
+			if err := t.endOther(); err != nil {
 				return err
 			}
-			t.base, t.columns, t.start = strings.TrimSpace(base), nil, t.number
-			continue
+			t.note()
+			return t.end()
 		}
-		if match := publishedHeader.FindStringSubmatch(text); match != nil {
-			if t.found > 0 { // a table of absolute numbers begins after one with rows
-				if err := t.end(); err != nil {
-					return err
-				}
-			}
-			if len(t.columns) == 0 && t.start == 0 {
-				t.start = t.number
-			}
-			if len(t.columns) >= 1000 {
-				return t.failf(t.number, "the table has more than 1000 columns")
-			}
-			t.columns = append(t.columns, strings.TrimSpace(match[1]))
-			continue
-		}
-		if err := t.row(text); err != nil {
+		if err := t.line(line); err != nil {
 			return err
 		}
 	}
+}
+
+// line takes a line, which holds several of a table in boxes where a page was copied
+// without its line breaks.
+func (t *tableReader) line(line string) error {
+	parts := []string{line}
+	if strings.Contains(line, "+-") {
+		parts = strings.Split(boxRule.ReplaceAllString(line, "\n$1\n"), "\n")
+	}
+	for i, part := range parts {
+		if i > 0 && part == "" {
+			continue
+		}
+		if strings.Contains(part, "\u00a0") { // as pages have it
+			part = strings.ReplaceAll(part, "\u00a0", " ")
+		}
+		if err := t.part(strings.TrimSpace(part)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tableReader) part(text string) error {
+	if used, err := t.other(text); used || err != nil {
+		return err
+	}
+	if base, ok := strings.CutPrefix(text, "Relative to: "); ok {
+		if err := t.end(); err != nil {
+			return err
+		}
+		t.base, t.columns, t.start = strings.TrimSpace(base), nil, t.number
+		t.nextSet()
+		return nil
+	}
+	match := publishedHeader.FindStringSubmatch(text)
+	if match == nil {
+		return t.row(text)
+	}
+	if t.found > 0 { // a table of absolute numbers begins after one with rows
+		if err := t.end(); err != nil {
+			return err
+		}
+	}
+	if len(t.columns) == 0 && t.start == 0 {
+		t.start = t.number
+	}
+	if len(t.columns) >= 1000 {
+		return t.failf(t.number, "the table has more than 1000 columns")
+	}
+	t.columns = append(t.columns, strings.TrimSpace(match[1]))
+	return nil
 }
 
 // end closes the table under way.

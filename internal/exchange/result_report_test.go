@@ -4,55 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/exchange"
 	"github.com/dbcanary/dbcanary/internal/report"
 )
-
-// TestPublishedTables imports every table of relative QPS in the public reports
-// beside the repository and prints it again: each row must come out as it was.
-func TestPublishedTables(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "reports", "*.txt"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no reports: %v", err)
-	}
-	tables := 0
-	for _, path := range paths {
-		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := publishedRows(string(content))
-		if len(want) == 0 {
-			continue
-		}
-		runs := importRuns(t, path)
-		if len(runs) != len(want) {
-			t.Fatalf("%s: %d runs of %d tables", path, len(runs), len(want))
-		}
-		for i, run := range runs {
-			tables++
-			var b strings.Builder
-			if err := report.New(run.Run, run.Trials).Write(&b, "rqps", report.Options{}); err != nil {
-				t.Fatal(err)
-			}
-			got := publishedRows(b.String())
-			if diff := cmp.Diff(want[i], got[0]); diff != "" {
-				t.Errorf("%s, table %d: %s", path, i+1, diff)
-			}
-		}
-	}
-	if tables != 4 {
-		t.Errorf("%d tables, want 4", tables)
-	}
-}
 
 func importRuns(t *testing.T, args ...string) []exchange.ImportedRun {
 	t.Helper()
@@ -65,24 +24,6 @@ func importRuns(t *testing.T, args ...string) []exchange.ImportedRun {
 		t.Fatal(err)
 	}
 	return runs
-}
-
-// publishedRows gives the base, the columns and the rows of each table, with single blanks.
-func publishedRows(text string) [][]string {
-	var tables [][]string
-	for _, line := range strings.Split(text, "\n") {
-		line = strings.NewReplacer("x.my", "my", ".pk1", "").Replace(strings.Join(strings.Fields(line), " "))
-		if strings.HasPrefix(line, "Relative to: ") {
-			tables = append(tables, nil)
-		}
-		if n := len(tables) - 1; n >= 0 && (strings.HasPrefix(line, "Relative to: ") || strings.HasPrefix(line, "col-") || strings.Contains(line, "_range=") && line[0] <= '9') {
-			tables[n] = append(tables[n], line)
-		}
-	}
-	for _, table := range tables {
-		slices.Sort(table)
-	}
-	return tables
 }
 
 // TestImportedRuns_NoVerdict holds that no imported change gets a verdict, whatever its size and repeats.

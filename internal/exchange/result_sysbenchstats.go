@@ -45,10 +45,7 @@ func (r *sysbenchReader) statistic(text string) error {
 		r.run.Threads = int(min(n, math.MaxInt32))
 		return err
 	case "Warmup time":
-		seconds, err := r.float(name, strings.TrimSuffix(value, "s"))
-		r.begin()
-		r.run.WarmupNs = int64(min(seconds, 1e6) * 1e9)
-		return err
+		return r.warmup(name, value)
 	case "Target transaction rate":
 		r.results.Notes = append(r.results.Notes, r.failf(r.number, "%s", limited).Error())
 		return nil
@@ -104,6 +101,13 @@ func (r *sysbenchReader) statistic(text string) error {
 		return r.latency(match[1], value)
 	}
 	return nil
+}
+
+func (r *sysbenchReader) warmup(name, value string) error {
+	seconds, err := r.float(name, strings.TrimSuffix(value, "s"))
+	r.begin()
+	r.run.WarmupNs = int64(min(seconds, 1e6) * 1e9)
+	return err
 }
 
 func (r *sysbenchReader) countRate(name, value string) (count int64, rate float64, err error) {

@@ -34,28 +34,34 @@ type ImportedRun struct {
 }
 
 // MakeRuns makes runs of measurements that have a benchmark and a target: one of
-// all rates, and one for each base that ratios are relative to. Each target has
+// all rates, one for each further set of tables in a file, and one for each base that
+// ratios are relative to. Each target has
 // one instance, and repeats of a benchmark are blocks of it: nobody knows how
 // often its server was started, so that verdicts stay inconclusive. The smallest
 // change that matters is never finer than the coarsest rate. Errors have CodeUsage.
 func MakeRuns(measurements []Measurement, opts RunOptions) ([]ImportedRun, error) {
-	byBase := map[string][]Measurement{}
-	var bases []string
-	for _, m := range measurements {
-		if byBase[m.Relative] == nil {
-			bases = append(bases, m.Relative)
-		}
-		byBase[m.Relative] = append(byBase[m.Relative], m)
+	type key struct {
+		base string
+		set  int
 	}
-	slices.SortStableFunc(bases, func(a, b string) int { // rates first
-		return cmp.Compare(min(len(a), 1), min(len(b), 1))
+	byBase := map[key][]Measurement{}
+	var bases []key
+	for _, m := range measurements {
+		k := key{m.Relative, m.Set}
+		if byBase[k] == nil {
+			bases = append(bases, k)
+		}
+		byBase[k] = append(byBase[k], m)
+	}
+	slices.SortStableFunc(bases, func(a, b key) int { // rates first
+		return cmp.Compare(min(len(a.base), 1), min(len(b.base), 1))
 	})
 	if err := checkBase(measurements, opts.Base); err != nil {
 		return nil, err
 	}
 	var runs []ImportedRun
 	for _, base := range bases {
-		runs = append(runs, makeRun(byBase[base], base, opts))
+		runs = append(runs, makeRun(byBase[base], base.base, opts))
 	}
 	return runs, nil
 }

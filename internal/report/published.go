@@ -89,16 +89,18 @@ var (
 	publishedPoint = regexp.MustCompile(`point`)
 	publishedWrite = regexp.MustCompile(`delete|insert|update|write`)
 	publishedRange = regexp.MustCompile(`^(.*)_range=([0-9]+)$`)
+	namedThreads   = regexp.MustCompile(`^(.*)_threads=([0-9]+)$`)
 )
 
 // sortPublished puts names into the order of the published tables: point
 // queries, other reads, writes (they match names in this way); by letters and
-// digits alone within, and the larger range first.
+// digits alone within, the larger range first, and fewer connections before more.
 func sortPublished(names []string) {
 	type key struct {
-		class int
-		stem  string
-		size  int
+		class   int
+		stem    string
+		size    int
+		threads int
 	}
 	keyOf := func(name string) key {
 		k := key{class: 1}
@@ -109,7 +111,11 @@ func sortPublished(names []string) {
 			k.class = 2
 		}
 		stem := name
-		if match := publishedRange.FindStringSubmatch(name); match != nil {
+		if match := namedThreads.FindStringSubmatch(stem); match != nil {
+			stem = match[1]
+			k.threads, _ = strconv.Atoi(match[2]) // as below
+		}
+		if match := publishedRange.FindStringSubmatch(stem); match != nil {
 			stem = match[1] + "range"
 			k.size, _ = strconv.Atoi(match[2]) // digits; too many of them sort as equal
 		}
@@ -123,6 +129,6 @@ func sortPublished(names []string) {
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
 		x, y := keyOf(a), keyOf(b)
-		return cmp.Or(cmp.Compare(x.class, y.class), cmp.Compare(x.stem, y.stem), cmp.Compare(y.size, x.size), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(x.class, y.class), cmp.Compare(x.stem, y.stem), cmp.Compare(y.size, x.size), cmp.Compare(x.threads, y.threads), cmp.Compare(a, b))
 	})
 }

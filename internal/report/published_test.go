@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -221,4 +222,13 @@ func TestRQPSRoundTrip(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestSortPublished_Threads(t *testing.T) {
+	names := []string{"scan_threads=16", "scan_threads=128", "scan_threads=1", "read-only_range=10_threads=4", "read-only_range=100_threads=8", "read-only_range=100_threads=4"}
+	sortPublished(names)
+	want := []string{"read-only_range=100_threads=4", "read-only_range=100_threads=8", "read-only_range=10_threads=4", "scan_threads=1", "scan_threads=16", "scan_threads=128"}
+	if !slices.Equal(want, names) {
+		t.Errorf("got %v, want %v", names, want)
+	}
 }
