@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -155,7 +156,7 @@ type reportOptions struct {
 
 func (o *reportOptions) addFlags(flags *pflag.FlagSet) {
 	addStoreFlag(flags, &o.db)
-	flags.StringVar(&o.format, "format", "text", "format of the report: text, md, json, csv, rqps, summary or metrics")
+	flags.StringVar(&o.format, "format", "text", "format of the report: "+strings.Join(report.Formats(), ", "))
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "explain every verdict in the text report")
 }
 
@@ -184,5 +185,8 @@ func (o *reportOptions) write(env *Env, result *report.Report, asEvent bool) err
 		return err
 	}
 	width, _ := env.StdoutSize()
+	if width > 0 && report.Binary(o.format) {
+		return dbcanary.Errorf(dbcanary.CodeUsage, "%s is no text for a terminal: write it to a file with > report.%s", o.format, o.format)
+	}
 	return result.Write(env.Stdout, o.format, report.Options{Color: env.Color(width), Width: width, Verbose: o.verbose})
 }

@@ -47,46 +47,6 @@ func listRuns(ctx context.Context, env *Env, db string, asJSON bool) error {
 	return report.Runs(env.Stdout, runs, counts)
 }
 
-func newReportCommand(env *Env) *cobra.Command {
-	options := &reportOptions{}
-	cmd := &cobra.Command{
-		Use:     "report [RUN]",
-		Short:   "Print the report of a stored run again",
-		Long:    "report judges the stored trials of a run anew and prints them. RUN is a number of\n`dbcanary runs`, the start of a run's uid, or last.",
-		Example: "  dbcanary report\n  dbcanary report 3 --format md\n  dbcanary report last --format rqps",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ref := "last"
-			if len(args) > 0 {
-				ref = args[0]
-			}
-			return printReport(cmd.Context(), env, options, ref)
-		},
-	}
-	options.addFlags(cmd.Flags())
-	return cmd
-}
-
-func printReport(ctx context.Context, env *Env, options *reportOptions, ref string) error {
-	if err := options.check(); err != nil {
-		return err
-	}
-	st, err := store.OpenExisting(ctx, options.db)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	run, err := st.Run(ctx, ref)
-	if err != nil {
-		return err
-	}
-	trials, err := st.Trials(ctx, run.ID)
-	if err != nil {
-		return err
-	}
-	return options.write(env, report.New(run, trials), false)
-}
-
 func newResumeCommand(env *Env) *cobra.Command {
 	options := &runOptions{}
 	cmd := &cobra.Command{

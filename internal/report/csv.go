@@ -27,7 +27,7 @@ func (r *Report) writeCSV(w io.Writer, _ Options) error {
 	if err := out.Write(csvColumns()); err != nil {
 		return err
 	}
-	for _, c := range r.Comparisons {
+	for _, c := range r.comparisons() {
 		if err := out.Write(csvRecord(r.Run, c)); err != nil {
 			return err
 		}

@@ -36,13 +36,19 @@ func (r *Report) blocks(panel int, verbose bool) []block {
 		return blocks
 	}
 	notes := &notes{numbers: map[string]int{}}
-	if len(r.compared()) > 1 {
-		blocks = append(blocks, r.overview(panel)...)
+	for _, view := range r.views() {
+		if len(view.compared()) > 1 {
+			blocks = append(blocks, view.overview(panel)...)
+		}
+		for _, target := range view.compared() {
+			blocks = append(blocks, view.detail(target, notes, verbose))
+		}
+		groups := view.groupBlock()
+		if len(r.Further) > 0 {
+			groups.title += " relative to " + view.base()
+		}
+		blocks = append(blocks, groups)
 	}
-	for _, target := range r.compared() {
-		blocks = append(blocks, r.detail(target, notes, verbose))
-	}
-	blocks = append(blocks, r.groupBlock())
 	if len(notes.texts) > 0 {
 		blocks = append(blocks, notes.block(verbose))
 	}
@@ -56,6 +62,9 @@ func (r *Report) verdictBlock() block {
 	}
 	for _, text := range r.headlines() {
 		b.lines = append(b.lines, line{text, bold})
+	}
+	if note := r.basesNote(); note != "" {
+		b.lines = append(b.lines, line{note, dim})
 	}
 	return b
 }

@@ -87,12 +87,14 @@ func (r *Report) headlines() []string {
 	for _, target := range r.Run.Targets {
 		dropped[target.Name] = target.Dropped != ""
 	}
-	for _, target := range r.compared() {
-		text := r.headline(target)
-		if dropped[target] {
-			text += "; it was dropped before the end"
+	for _, view := range r.views() {
+		for _, target := range view.compared() {
+			text := view.headline(target)
+			if dropped[target] {
+				text += "; it was dropped before the end"
+			}
+			lines = append(lines, text+".")
 		}
-		lines = append(lines, text+".")
 	}
 	return lines
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/dbcanary/dbcanary"
@@ -146,13 +147,17 @@ func (r *Report) json() jsonReport {
 	if !run.Ended.IsZero() {
 		form.Run.Ended = &run.Ended
 	}
-	for i, t := range run.Targets {
+	var bases []string
+	for _, view := range r.views() {
+		bases = append(bases, view.base())
+	}
+	for _, t := range run.Targets {
 		form.Targets = append(form.Targets, jsonTarget{
-			Name: t.Name, Base: i == 0, Family: t.Build.Family, Version: t.Build.Version, Provider: t.Build.Provider,
+			Name: t.Name, Base: slices.Contains(bases, t.Name), Family: t.Build.Family, Version: t.Build.Version, Provider: t.Build.Provider,
 			Origin: t.Build.Origin, Checksum: t.Build.Checksum, Config: t.Config.Name, Overlays: list(t.Config.Settings), Dropped: t.Dropped,
 		})
 	}
-	for _, c := range r.Comparisons {
+	for _, c := range r.comparisons() {
 		form.Comparisons = append(form.Comparisons, comparisonJSON(c))
 	}
 	return form
@@ -171,7 +176,7 @@ func comparisonJSON(c dbcanary.Comparison) jsonComparison {
 
 func (r *Report) jsonGroups() []jsonGroup {
 	groups := []jsonGroup{}
-	for _, g := range r.Groups {
+	for _, g := range r.allGroups() {
 		one := jsonGroup{
 			Target: g.Target, Base: g.Base, Verdict: g.Verdict, Reason: g.Reason,
 			Min: number(g.Min), Max: number(g.Max), Avg: number(g.Avg), Median: number(g.Median), Benchmarks: g.Benchmarks,

@@ -19,6 +19,8 @@ type Report struct {
 	Differences []SettingDifference
 	Noise       Noise
 	Costs       []Cost // by benchmark, then target, in the order of the plan; only what was measured
+
+	Further []*Report // the same run against further bases
 }
 
 // Options say how a format is written.
@@ -31,7 +33,11 @@ type Options struct {
 
 // New judges the trials of a run; they may be of a run that still goes on.
 func New(run dbcanary.Run, trials []dbcanary.Trial) *Report {
-	comparisons := verdict.Compare(run.Plan, trials, verdict.Options{})
+	return newReport(run, trials, verdict.Options{})
+}
+
+func newReport(run dbcanary.Run, trials []dbcanary.Trial, options verdict.Options) *Report {
+	comparisons := verdict.Compare(run.Plan, trials, options)
 	return &Report{
 		Run:         run,
 		Comparisons: comparisons,
@@ -54,9 +60,10 @@ func writers() []writer {
 		{"md", (*Report).writeMarkdown},
 		{"json", (*Report).writeJSON},
 		{"csv", (*Report).writeCSV},
-		{"rqps", (*Report).writeRQPS},
-		{"summary", (*Report).writeSummary},
-		{"metrics", (*Report).writeMetrics},
+		{"rqps", perBase((*Report).writeRQPS)},
+		{"summary", (*Report).writeSummaries},
+		{"metrics", perBase((*Report).writeMetrics)},
+		{"xlsx", (*Report).writeXLSX},
 	}
 }
 
@@ -68,6 +75,9 @@ func Formats() []string {
 	}
 	return names
 }
+
+// Binary tells whether a format is no text.
+func Binary(format string) bool { return format == "xlsx" }
 
 // Write writes the report in a format of Formats; another one is an error with
 // dbcanary.CodeUsage.
