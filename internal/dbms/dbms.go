@@ -64,6 +64,9 @@ type Server interface {
 	// Settings reads every effective setting back, sorted by name, without those
 	// that only name the instance (its port, paths and ids) or the moment.
 	Settings(ctx context.Context) ([]dbcanary.Setting, error)
+	// Counters reads the server's own counters as they are now, on the administration
+	// handle. An error means that none could be read.
+	Counters(ctx context.Context) (Counters, error)
 	// Done is closed when the server process has ended, wanted or not.
 	Done() <-chan struct{}
 	// LogTail gives up to n last lines of the server's log.

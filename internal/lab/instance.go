@@ -21,6 +21,8 @@ type instance struct {
 	dir    string
 	data   workload.State // what benchmarks have done to this copy of the data
 	err    error          // why it could not start
+
+	counting *counting // of the server's own counters; nil before the first benchmark
 }
 
 // runInstance starts one instance of every target, measures all benchmarks, and
@@ -219,6 +221,10 @@ func (s *state) newCell(ctx context.Context, i *instance, benchmark workload.Ben
 		c.workers[len(c.workers)-1].Event = session
 		c.sessions = append(c.sessions, session)
 	}
+	if i.counting == nil {
+		i.counting = newCounting(i.server)
+	}
+	i.counting.calibrate(ctx, c.workers)
 	return c, nil
 }
 

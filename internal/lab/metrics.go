@@ -40,7 +40,7 @@ func (s *state) miss(ctx context.Context, missing dbcanary.MissingProbe) error {
 
 // addMetrics gives the trial what was probed of its slice, scaled to its elapsed
 // time as its CPU times are.
-func (s *state) addMetrics(ctx context.Context, c *cell, trial *dbcanary.Trial, recording *load.Recording, cost probe.Delta) error {
+func (s *state) addMetrics(ctx context.Context, c *cell, trial *dbcanary.Trial, recording *load.Recording, cost probe.Delta, counted *observed) error {
 	scale := 1.0
 	if recording.Window > 0 {
 		scale = float64(recording.Elapsed) / float64(recording.Window)
@@ -55,6 +55,7 @@ func (s *state) addMetrics(ctx context.Context, c *cell, trial *dbcanary.Trial, 
 		}
 		trial.Metrics = append(trial.Metrics, metric)
 	}
+	trial.Metrics = append(trial.Metrics, counted.metrics(recording)...)
 	slices.SortFunc(trial.Metrics, func(a, b dbcanary.Metric) int { return strings.Compare(a.Name, b.Name) })
 	missing := cost.Missing
 	if remote {
@@ -63,10 +64,16 @@ func (s *state) addMetrics(ctx context.Context, c *cell, trial *dbcanary.Trial, 
 	if c.DSN != "" {
 		missing = append(missing, dbcanary.MissingProbe{Probe: "disks", Reason: "somebody else runs the server: where its data lies is unknown"})
 	}
-	for _, one := range missing {
-		if slices.Contains([]string{"server", "server io"}, one.Probe) || remote || c.DSN != "" {
-			one.Target = c.target.Name
+	for i := range missing {
+		if slices.Contains([]string{"server", "server io"}, missing[i].Probe) || remote || c.DSN != "" {
+			missing[i].Target = c.target.Name
 		}
+	}
+	for _, one := range counted.missing(counted.last) {
+		one.Target = c.target.Name
+		missing = append(missing, one)
+	}
+	for _, one := range missing {
 		if err := s.miss(ctx, one); err != nil {
 			return err
 		}

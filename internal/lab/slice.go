@@ -34,8 +34,9 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 	options.Begin = func() { before = c.sampler.Begin() }
 	options.End = func() { after = c.sampler.End() }
 	var recording *load.Recording
+	var counted *observed
 	if err == nil {
-		recording, err = load.Run(ctx, c.workers, options)
+		recording, counted, err = c.counting.observe(ctx, c.workers, options)
 	}
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -52,7 +53,7 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 		Benchmark: c.benchmark.Label, Target: c.target.Name, Instance: number, Block: block, Position: position,
 	}
 	cost := probe.Between(before, after)
-	if err := errors.Join(fill(trial, recording, cost), s.addMetrics(ctx, c, trial, recording, cost)); err != nil {
+	if err := errors.Join(fill(trial, recording, cost), s.addMetrics(ctx, c, trial, recording, cost, counted)); err != nil {
 		return false, err
 	}
 	if exhausted {

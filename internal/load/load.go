@@ -109,6 +109,7 @@ type Recording struct {
 	// are longer than the window. See the package comment.
 	Elapsed    time.Duration
 	Operations int64 // statements of finished events
+	Sent       int64 // statements of all finished events, those of the warm-up and after the end too
 	Events     int64 // finished events; those that ended in a server's error don't count
 
 	Retries   int64            // times that an event ran again after a deadlock or serialization failure

@@ -95,6 +95,14 @@ func TestRun_ConstantLength(t *testing.T) {
 			if r.Operations != 3*r.Events || r.Window != row.time || r.Overrun < 0 || r.Overrun > row.length {
 				t.Errorf("%+v: %d events, window %v, overrun %v", row, r.Events, r.Window, r.Overrun)
 			}
+			began := row.warmup
+			if began > 0 {
+				began = max(began, row.length)
+			}
+			// At the very end a worker may or may not start once more.
+			if most := 3 * 2 * int64((began+row.time+r.Overrun)/row.length); r.Sent > most || r.Sent < most-3*2 {
+				t.Errorf("%+v: %d statements sent in all, want %d", row, r.Sent, most)
+			}
 			// What a probe sees of a server that is always busy is the length of the event for each of two workers.
 			if perEvent := float64(r.Scale(2*int64(r.Window))) / float64(r.Events); math.Abs(perEvent/float64(row.length)-1) > 1e-6 && row.time > 1 {
 				t.Errorf("%+v: %g ns for each event", row, perEvent)

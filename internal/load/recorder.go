@@ -74,6 +74,7 @@ func (s *slice) recording(started time.Time) *Recording {
 	for _, w := range s.workers {
 		events += w.events
 		operations += w.operations
+		r.Sent += w.sent
 		r.Retries += w.retries
 		r.LateStarts += w.lateStarts
 		r.Overrun = max(r.Overrun, w.last-end)

@@ -27,6 +27,7 @@ type worker struct {
 	claimed           int64         // finished events that it had claimed
 	busy              time.Duration // sum of their lengths
 	claimedStatements int64
+	sent              int64   // statements of all its events that finished, whenever
 	underWay          latency // of the event that the end of the window cut; 0 if there was none
 
 	mu         sync.Mutex // taken only if there is a live report
@@ -137,6 +138,7 @@ func (w *worker) run(intended, start time.Duration) bool {
 		w.busy += end - start
 		w.claimedStatements += int64(statements)
 	}
+	w.sent += int64(statements)
 	w.record(outcome{intended: intended, start: start, end: end, statements: statements, retries: retries, refused: refused})
 	return true
 }

@@ -39,6 +39,7 @@ func Run(t *testing.T, s Subject) {
 	f := newFixture(t, s)
 	t.Run("fresh", f.fresh)
 	t.Run("copies", f.copies)
+	t.Run("counters", f.counters)
 	t.Run("refused setting", f.refused)
 	t.Run("reserved setting", f.reserved)
 	t.Run("cancelled start", f.cancelled)
@@ -51,11 +52,12 @@ func Run(t *testing.T, s Subject) {
 	}
 }
 
-// RunShort starts a build once fresh and once on a copy, and has it refuse a setting.
+// RunShort starts a build once fresh and then on copies, reads its counters, and has it refuse a setting.
 func RunShort(t *testing.T, s Subject) {
 	f := newFixture(t, s)
 	t.Run("fresh", f.fresh)
 	t.Run("copies", f.copies)
+	t.Run("counters", f.counters)
 	t.Run("refused setting", f.refused)
 }
 

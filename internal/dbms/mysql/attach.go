@@ -71,7 +71,7 @@ func (d *Driver) Open(ctx context.Context, dsn string) (dbms.Server, error) {
 	if err := conn.Close(); err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)
 	}
-	s := &server{dbms.NewAttached(address, func(context.Context) error { return nil })}
+	s := &server{Handle: dbms.NewAttached(address, func(context.Context) error { return nil })}
 	if s.DB, err = open(address); err != nil {
 		return nil, err
 	}

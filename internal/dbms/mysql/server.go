@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,7 +19,10 @@ import (
 )
 
 // server is a server that runs: one of ours with its process, or an attached one.
-type server struct{ *dbms.Handle }
+type server struct {
+	*dbms.Handle
+	metricsByWord atomic.Bool // how INNODB_METRICS says what is switched on
+}
 
 // connect waits until the server answers and makes the handles to it.
 func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (*server, error) {
@@ -28,7 +32,7 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 		return nil, err
 	}
 	where := wire.Address{Host: "127.0.0.1", Port: port, User: benchUser, Password: l.user, Database: database}
-	s := &server{dbms.NewStarted(process, where, syscall.SIGTERM)}
+	s := &server{Handle: dbms.NewStarted(process, where, syscall.SIGTERM)}
 	err = dbms.WaitReady(ctx, process, startTimeout, func(ctx context.Context) error { return final(admin.PingContext(ctx)) })
 	if err == nil {
 		s.Release, err = askVersion(ctx, admin)

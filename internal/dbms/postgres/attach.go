@@ -50,7 +50,7 @@ func (d *Driver) attach(ctx context.Context, dsn string) (_ *server, err error) 
 		return nil, err
 	}
 	admin := foreign.open()
-	s := &server{dbms.NewAttached(reached, func(ctx context.Context) error {
+	s := &server{Handle: dbms.NewAttached(reached, func(ctx context.Context) error {
 		// A database can't be dropped by, or under, a session in it.
 		return errors.Join(admin.Close(), dbms.DropDatabase(ctx, foreign), maintenance.Close())
 	})}
@@ -70,7 +70,7 @@ func (d *Driver) Open(ctx context.Context, dsn string) (dbms.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{dbms.NewAttached(reached, func(context.Context) error { return nil })}
+	s := &server{Handle: dbms.NewAttached(reached, func(context.Context) error { return nil })}
 	if s.DB, err = open(reached); err != nil {
 		return nil, err
 	}

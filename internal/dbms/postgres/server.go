@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/dbcanary/dbcanary"
@@ -20,7 +21,12 @@ import (
 )
 
 // server is a server that runs: one of ours with its process, or an attached one.
-type server struct{ *dbms.Handle }
+type server struct {
+	*dbms.Handle
+
+	countersMutex sync.Mutex
+	counters      string // the statement that reads them; "" before the first time
+}
 
 // connect waits until the server answers, gives the benchmark user a new
 // password and makes the handles to the server.
@@ -44,7 +50,7 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 	}
 	where := wire.Address{Host: "127.0.0.1", Port: port, User: benchUser, Password: password, Database: database}
 	// SIGINT is the fast shutdown: sessions are ended, a checkpoint is written.
-	s := &server{dbms.NewStarted(process, where, syscall.SIGINT)}
+	s := &server{Handle: dbms.NewStarted(process, where, syscall.SIGINT)}
 	s.DB = admin
 	if s.Release, err = askVersion(ctx, admin); err != nil {
 		return nil, errors.Join(err, admin.Close())

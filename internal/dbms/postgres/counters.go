@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dbcanary/dbcanary/internal/dbms"
+	"github.com/dbcanary/dbcanary/internal/wire"
+)
+
+// promptStatistics is the first release that can be asked to count at once what a
+// session did. Sessions of older ones tell it up to half a second late, and of all
+// of them when they end: too late for a slice.
+const promptStatistics = "15"
+
+// A statisticsView is a view of one or more rows that count. Its numeric columns are
+// taken as they are, so that a release may add and drop some.
+type statisticsView struct {
+	from  string // first release that has it
+	query string // names what the row counts, and the row as jsonb
+}
+
+func statisticsViews() []statisticsView {
+	return []statisticsView{
+		{"15", `SELECT 'pg_stat_database', to_jsonb(s) FROM pg_stat_database s WHERE datname = current_database()`},
+		{"15", `SELECT 'pg_stat_bgwriter', to_jsonb(s) FROM pg_stat_bgwriter s`},
+		{"15", `SELECT 'pg_stat_wal', to_jsonb(s) FROM pg_stat_wal s`},
+		{"16", `SELECT concat_ws('.', 'pg_stat_io', replace(backend_type, ' ', '_'), replace(object, ' ', '_'), context), to_jsonb(s) FROM pg_stat_io s`},
+		{"17", `SELECT 'pg_stat_checkpointer', to_jsonb(s) FROM pg_stat_checkpointer s`},
+	}
+}
+
+// statementsQuery sums up the statements; the view is there with its extension only.
+const statementsQuery = `SELECT 'pg_stat_statements', to_jsonb(s) FROM (SELECT sum(calls) AS calls, sum(rows) AS rows,
+	sum(total_plan_time) AS total_plan_time, sum(total_exec_time) AS total_exec_time,
+	sum(shared_blks_hit) AS shared_blks_hit, sum(shared_blks_read) AS shared_blks_read,
+	sum(shared_blks_dirtied) AS shared_blks_dirtied, sum(shared_blks_written) AS shared_blks_written,
+	sum(temp_blks_read) AS temp_blks_read, sum(temp_blks_written) AS temp_blks_written,
+	sum(wal_records) AS wal_records, sum(wal_fpi) AS wal_fpi, sum(wal_bytes) AS wal_bytes FROM pg_stat_statements) s`
+
+// Counters reads the statistics views in one statement.
+func (s *server) Counters(ctx context.Context) (_ dbms.Counters, err error) {
+	c := dbms.Counters{Values: map[string]dbms.Counter{}, Missing: map[string]string{}}
+	conn, err := s.DB.Conn(ctx)
+	if err != nil {
+		return c, fmt.Errorf("read the statistics of the server: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	query, err := s.countersQuery(ctx, conn)
+	if err != nil {
+		return c, err
+	}
+	if s.prompt() {
+		// So that this reading counts itself always, and not now and then.
+		if _, err := conn.ExecContext(ctx, flushStatistics); err != nil {
+			return c, fmt.Errorf("read the statistics of the server: %w", err)
+		}
+	} else {
+		c.Missing["pg_stat"] = "before PostgreSQL " + promptStatistics + " a session tells what it did up to half a second later, too late for a slice"
+	}
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return c, fmt.Errorf("read the statistics of the server: %w", err)
+	}
+	for rows.Next() {
+		var name string
+		var value sql.NullString
+		if err := rows.Scan(&name, &value); err != nil {
+			return c, errors.Join(err, rows.Close())
+		}
+		c.Add(name, value.String, isGauge(name))
+	}
+	return c, errors.Join(rows.Err(), rows.Close())
+}
+
+// isGauge says whether a column is a level; the others are counts.
+func isGauge(name string) bool {
+	_, column, _ := strings.Cut(name, ".")
+	return column == "numbackends" || column == "datid" || strings.HasSuffix(column, ".op_bytes")
+}
+
+// countersQuery makes the statement for this server once.
+func (s *server) countersQuery(ctx context.Context, conn *sql.Conn) (string, error) {
+	s.countersMutex.Lock()
+	defer s.countersMutex.Unlock()
+	if s.counters != "" {
+		return s.counters, nil
+	}
+	var parts []string
+	for _, view := range statisticsViews() {
+		if dbms.CompareVersions(s.Release, view.from) >= 0 {
+			parts = append(parts, view.query)
+		}
+	}
+	var statements, standby bool
+	err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements'), pg_is_in_recovery()").Scan(&statements, &standby)
+	if err != nil {
+		return "", fmt.Errorf("ask which statistics the server has: %w", err)
+	}
+	if statements && s.prompt() {
+		parts = append(parts, statementsQuery)
+	}
+	wal := "pg_current_wal_lsn()"
+	if standby {
+		wal = "pg_last_wal_replay_lsn()"
+	}
+	s.counters = "SELECT 'wal_bytes', (" + wal + " - '0/0')::text"
+	if len(parts) > 0 {
+		s.counters += " UNION ALL SELECT part.name || '.' || field.key, field.value FROM (" + strings.Join(parts, " UNION ALL ") +
+			") AS part (name, row), jsonb_each_text(part.row) AS field WHERE field.value ~ '^-?[0-9.]+([eE][-+]?[0-9]+)?$'"
+	}
+	return s.counters, nil
+}
+
+func (s *server) prompt() bool { return dbms.CompareVersions(s.Release, promptStatistics) >= 0 }
+
+const flushStatistics = "SELECT pg_stat_force_next_flush()"
+
+// FlushCounters has the server count what a session did.
+func (s *server) FlushCounters(conn wire.Conn) error {
+	if !s.prompt() {
+		return nil
+	}
+	if _, err := conn.Query([]byte(flushStatistics)); err != nil {
+		return fmt.Errorf("have the server count what a session did: %w", err)
+	}
+	return nil
+}
