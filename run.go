@@ -38,6 +38,9 @@ type Plan struct {
 type PlannedBenchmark struct {
 	Label string `json:"label"` // "read-only range=100"; unique within a plan
 	Group string `json:"group"` // "point", "range-1", "range-2", "writes"
+	// Resolution is the step in which the rate of an imported benchmark moves, as a
+	// fraction of it: 0.01 of a table with two decimals. No verdict is finer.
+	Resolution float64 `json:"resolution,omitempty"`
 }
 
 // Host is the fingerprint of the machine that a run was measured on.

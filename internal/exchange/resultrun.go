@@ -37,8 +37,8 @@ type ImportedRun struct {
 // all rates, one for each further set of tables in a file, and one for each base that
 // ratios are relative to. Each target has
 // one instance, and repeats of a benchmark are blocks of it: nobody knows how
-// often its server was started, so that verdicts stay inconclusive. The smallest
-// change that matters is never finer than the coarsest rate. Errors have CodeUsage.
+// often its server was started, so that verdicts stay inconclusive. Each benchmark
+// has the resolution of its coarsest rate. Errors have CodeUsage.
 func MakeRuns(measurements []Measurement, opts RunOptions) ([]ImportedRun, error) {
 	type key struct {
 		base string
@@ -73,13 +73,13 @@ type runMaker struct {
 	labels  map[string]Measurement // the first of each benchmark
 	blocks  map[[2]string]int
 	threads bool // connections differ, so that labels name them
-	step    float64
+	steps   map[string]float64 // by label, the coarsest of its rates
 	latency float64
 	tools   []string
 }
 
 func makeRun(measurements []Measurement, relative string, opts RunOptions) ImportedRun {
-	r := &runMaker{targets: map[string]int{}, labels: map[string]Measurement{}, blocks: map[[2]string]int{}}
+	r := &runMaker{targets: map[string]int{}, labels: map[string]Measurement{}, steps: map[string]float64{}, blocks: map[[2]string]int{}}
 	run := &r.run.Run
 	run.State, run.Started, run.Ended, run.Program = dbcanary.RunDone, opts.Now, opts.Now, opts.Program
 	run.Host.Name = opts.Host
@@ -148,7 +148,7 @@ func (r *runMaker) add(m Measurement) error {
 	}
 	r.blocks[key]++
 	r.run.Trials = append(r.run.Trials, trial)
-	r.step, r.latency = max(r.step, m.RateStep), max(r.latency, m.LatencyStep)
+	r.steps[label], r.latency = max(r.steps[label], m.RateStep), max(r.latency, m.LatencyStep)
 	if !slices.Contains(r.tools, m.Tool) {
 		r.tools = append(r.tools, m.Tool)
 	}
@@ -248,11 +248,15 @@ func (r *runMaker) conclude(relative string) {
 	if units := r.units(); units != "" {
 		note("%s", units)
 	}
-	// A ratio of two rates moves by the steps of both.
 	run.Plan.MinEffect = 0.02
-	if coarsest := min(0.99, 2*r.step); coarsest > run.Plan.MinEffect {
-		run.Plan.MinEffect = coarsest
-		note("the coarsest rate moves in steps of %.2g %%, so no change below %.2g %% is told", 100*r.step, 100*coarsest)
+	coarsest := 0.0
+	for i := range run.Plan.Benchmarks {
+		b := &run.Plan.Benchmarks[i]
+		b.Resolution = r.steps[b.Label]
+		coarsest = max(coarsest, b.Resolution)
+	}
+	if 2*coarsest > run.Plan.MinEffect { // a ratio of two rates moves by the steps of both
+		note("rates move in steps of up to %.2g %%, and no change is told that is not twice the step of its benchmark", 100*coarsest)
 	}
 	if r.latency > 0.002 {
 		note("percentiles of latency move in steps of %.2g %%", 100*r.latency)

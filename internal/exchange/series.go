@@ -30,6 +30,7 @@ type Series struct {
 	Unit      string // "" if the file names none
 	Config    string // host, settings, branch: what else the series is of; "" if there is one only
 	Better    Direction
+	Step      float64 // in which the values move, as a fraction of them; 0 if unknown
 	Points    []Point
 }
 

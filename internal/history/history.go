@@ -179,6 +179,9 @@ const fewest = 10
 
 func (f *Finding) detect(opts Options) {
 	in, places := f.input()
+	// A value and its neighbour each move by a step.
+	opts.Detect.MinRelative = max(opts.Detect.MinRelative, 2*f.Series.Step)
+	opts.Otava.MinMagnitude = max(opts.Otava.MinMagnitude, 2*f.Series.Step)
 	var result changepoint.Result
 	var err error
 	switch opts.Method {

@@ -291,3 +291,27 @@ func TestWriters(t *testing.T) {
 		t.Errorf("output:\n%s", text)
 	}
 }
+
+// TestNew_Step holds that no change is told that is finer than what the values can show.
+func TestNew_Step(t *testing.T) {
+	s := exchange.Series{Benchmark: "b", Metric: "qps", Better: exchange.HigherIsBetter}
+	for i := range 24 {
+		value := 100 + 0.1*float64(i%3)
+		if i >= 12 {
+			value -= 1.5
+		}
+		s.Points = append(s.Points, exchange.Point{Label: fmt.Sprint("v", i), Value: value})
+	}
+	for step, want := range map[float64]int{0: 1, 0.005: 1, 0.01: 0} {
+		s.Step = step
+		for _, method := range []string{"auto", "history", "otava"} {
+			report, err := New(exchange.SeriesFile{Series: []exchange.Series{s}}, nil, Options{Method: method, Otava: changepoint.EDivisiveOptions{Window: 10, MaxPValue: 0.01}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(report.Findings[0].Changes); got != want {
+				t.Errorf("%s with a step of %g: %d changes, want %d", method, step, got, want)
+			}
+		}
+	}
+}

@@ -25,7 +25,7 @@ func FromStore(ctx context.Context, st *store.Store) (exchange.SeriesFile, error
 		return exchange.SeriesFile{}, err
 	}
 	slices.Reverse(runs) // the oldest first
-	c := storeCollector{cells: map[storeKey]map[storeCell]*storeValue{}}
+	c := storeCollector{cells: map[storeKey]map[storeCell]*storeValue{}, steps: map[storeKey]float64{}}
 	for _, run := range runs {
 		trials, err := st.Trials(ctx, run.ID)
 		if err != nil {
@@ -37,6 +37,13 @@ func FromStore(ctx context.Context, st *store.Store) (exchange.SeriesFile, error
 		return exchange.SeriesFile{}, dbcanary.Errorf(dbcanary.CodeUsage, "the store has no slices that count; measure several versions with `dbcanary compare`")
 	}
 	return c.file(), nil
+}
+
+// FromRun makes the same series of one run.
+func FromRun(run dbcanary.Run, trials []dbcanary.Trial) exchange.SeriesFile {
+	c := storeCollector{cells: map[storeKey]map[storeCell]*storeValue{}}
+	c.add(run, trials)
+	return c.file()
 }
 
 // storeKey is what the values of one series have in common.
@@ -59,6 +66,7 @@ type storeValue struct {
 
 type storeCollector struct {
 	cells map[storeKey]map[storeCell]*storeValue
+	steps map[storeKey]float64 // of the rates
 	order []storeKey // as the benchmarks first appear
 }
 
@@ -68,6 +76,10 @@ func (c *storeCollector) add(run dbcanary.Run, trials []dbcanary.Trial) {
 		targets[t.Name] = t
 	}
 	p := run.Plan
+	steps := map[string]float64{}
+	for _, b := range p.Benchmarks {
+		steps[b.Label] = b.Resolution
+	}
 	setup := fmt.Sprintf("%d × %d rows, %d threads, %s, %s", p.Tables, p.TableSize, p.Threads, p.PSMode, p.Placement)
 	for i := range trials {
 		trial := &trials[i]
@@ -82,6 +94,7 @@ func (c *storeCollector) add(run dbcanary.Run, trials []dbcanary.Trial) {
 			c.cells[key] = cells
 			c.order = append(c.order, key)
 		}
+		c.steps[key] = max(c.steps[key], steps[trial.Benchmark])
 		cell := storeCell{target.Build.Version, target.Build.Checksum, run.ID, trial.Instance}
 		value := cells[cell]
 		if value == nil {
@@ -114,7 +127,7 @@ func (c *storeCollector) file() exchange.SeriesFile {
 	for _, key := range c.order {
 		cells := c.cells[key]
 		order := sortedCells(cells)
-		qps := exchange.Series{Benchmark: key.benchmark, Metric: "qps", Better: exchange.HigherIsBetter, Config: describe(key)}
+		qps := exchange.Series{Benchmark: key.benchmark, Metric: "qps", Better: exchange.HigherIsBetter, Config: describe(key), Step: c.steps[key]}
 		cpu := exchange.Series{Benchmark: key.benchmark, Metric: "cpu", Unit: "µs/op", Better: exchange.LowerIsBetter, Config: describe(key)}
 		versions := map[string]map[string]bool{}
 		for _, cell := range order {

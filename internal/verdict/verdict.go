@@ -56,13 +56,16 @@ func (o Options) verdictLevel() float64 {
 	return 1 - (1-o.level())/float64(max(1, o.Looks))
 }
 
-func (o Options) minEffect(plan dbcanary.Plan, benchmark string) float64 {
-	for _, effect := range []float64{o.PerBenchmark[benchmark], o.MinEffect, plan.MinEffect} {
+// minEffect is the smallest change that matters, and never finer than rates that
+// came with a resolution can show: a ratio moves by the steps of both.
+func (o Options) minEffect(plan dbcanary.Plan, benchmark dbcanary.PlannedBenchmark) float64 {
+	finest := min(0.99, 2*benchmark.Resolution)
+	for _, effect := range []float64{o.PerBenchmark[benchmark.Label], o.MinEffect, plan.MinEffect} {
 		if effect > 0 && effect < 1 {
-			return effect
+			return max(finest, effect)
 		}
 	}
-	return DefaultMinEffect
+	return max(finest, DefaultMinEffect)
 }
 
 // metric is what is estimated of one comparison: QPS or CPU per operation.
@@ -100,7 +103,7 @@ func Compare(plan dbcanary.Plan, trials []dbcanary.Trial, options Options) []dbc
 		for _, target := range plan.Targets[1:] {
 			s := &subject{Comparison: dbcanary.Comparison{
 				Benchmark: benchmark.Label, Group: benchmark.Group, Target: target, Base: plan.Targets[0],
-				Level: options.level(), MinEffect: options.minEffect(plan, benchmark.Label),
+				Level: options.level(), MinEffect: options.minEffect(plan, benchmark),
 			}}
 			s.pairs = index.pairs(benchmark.Label, plan.Targets[0], target)
 			subjects = append(subjects, s)

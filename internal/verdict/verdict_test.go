@@ -142,3 +142,33 @@ func TestCPUVerdict(t *testing.T) {
 		}
 	}
 }
+
+// TestCompare_Resolution holds that no verdict is finer than twice the step in which
+// imported rates move, whatever the user asks for.
+func TestCompare_Resolution(t *testing.T) {
+	plan := dbcanary.Plan{Targets: []string{"a", "b"}, Benchmarks: []dbcanary.PlannedBenchmark{{Label: "coarse", Resolution: 0.05}, {Label: "fine"}}}
+	var trials []dbcanary.Trial
+	for instance := range 10 {
+		for _, benchmark := range []string{"coarse", "fine"} {
+			for target, rate := range map[string]int64{"a": 1000, "b": 930 + int64(instance%3)} {
+				trials = append(trials, dbcanary.Trial{
+					Benchmark: benchmark, Target: target, Instance: instance, Operations: rate, ElapsedNs: 1e9, ServerCPUNs: -1,
+				})
+			}
+		}
+	}
+	for _, options := range []Options{{}, {MinEffect: 0.01}, {PerBenchmark: map[string]float64{"coarse": 0.02, "fine": 0.02}}} {
+		for _, c := range Compare(plan, trials, options) {
+			want, effect := dbcanary.Slower, max(options.MinEffect, options.PerBenchmark["fine"])
+			if effect == 0 {
+				effect = DefaultMinEffect
+			}
+			if c.Benchmark == "coarse" {
+				want, effect = dbcanary.Same, 0.1
+			}
+			if c.Verdict != want || c.MinEffect != effect {
+				t.Errorf("%s of %+v: %s beyond %g, want %s beyond %g (%s)", c.Benchmark, options, c.Verdict, c.MinEffect, want, effect, c.Reason)
+			}
+		}
+	}
+}
