@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ type resultFormat struct {
 
 // resultFormats lists every format, the most particular first.
 func resultFormats() []resultFormat {
-	return append(recordingFormats(), []resultFormat{
+	return slices.Concat(recordingFormats(), []resultFormat{
 		sysbenchJSON(),
 		publishedTable(), // may quote the command line of sysbench
 		sysbenchText(),
@@ -97,7 +98,7 @@ func resultFormats() []resultFormat {
 		mysqlslapCSV(),
 		pgbenchAggregate(),
 		pgbenchLog(),
-	}...)
+	}, seriesFormats())
 }
 
 // ResultFormats names what ReadResults reads.

@@ -72,7 +72,7 @@ type runMaker struct {
 	targets map[string]int
 	labels  map[string]Measurement // the first of each benchmark
 	blocks  map[[2]string]int
-	threads bool // connections differ, so that labels name them
+	threads bool               // connections differ, so that labels name them
 	steps   map[string]float64 // by label, the coarsest of its rates
 	latency float64
 	tools   []string
