@@ -18,9 +18,11 @@ type Report struct {
 	Groups      []verdict.Group       // by target; the last of each target is the whole suite, with Name ""
 	Differences []SettingDifference
 	Noise       Noise
+	Instances   []Instance
 	Costs       []Cost // by benchmark, then target, in the order of the plan; only what was measured
 
 	Further []*Report // the same run against further bases
+
 }
 
 // Options say how a format is written.
@@ -44,6 +46,7 @@ func newReport(run dbcanary.Run, trials []dbcanary.Trial, options verdict.Option
 		Groups:      verdict.Groups(comparisons),
 		Differences: settingDifferences(run.Targets),
 		Noise:       noiseOf(trials),
+		Instances:   instancesOf(run, trials),
 		Costs:       Costs(run, trials),
 	}
 }
@@ -64,6 +67,12 @@ func writers() []writer {
 		{"summary", (*Report).writeSummaries},
 		{"metrics", perBase((*Report).writeMetrics)},
 		{"xlsx", (*Report).writeXLSX},
+		{"github", (*Report).writeGitHub},
+		{"junit", (*Report).writeJUnit},
+		{"gobench", (*Report).writeGoBench},
+		{"github-action-benchmark", (*Report).writeAction},
+		{"bencher", (*Report).writeBencher},
+		{"otava", (*Report).writeOtava},
 	}
 }
 
