@@ -2,6 +2,7 @@ package probe
 
 import (
 	"maps"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -227,6 +228,32 @@ func TestWatch(t *testing.T) {
 		}
 		if sampler.stop != nil {
 			t.Error("the watch goes on")
+		}
+	})
+}
+
+// What the two ends of a slice take beside the server's threads, and a look in between
+// at a server of one process.
+func BenchmarkResources(b *testing.B) {
+	dir, err := os.Getwd()
+	if err != nil {
+		b.Fatal(err)
+	}
+	disks, err := DisksOf(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("end", func(b *testing.B) {
+		for b.Loop() {
+			if r := (system{"/"}).takeResources(disks); len(r.missing) > 0 {
+				b.Fatal(r.missing)
+			}
+		}
+	})
+	b.Run("look", func(b *testing.B) {
+		sampler, highest := Sampler{Disks: disks}, map[string]int64{}
+		for b.Loop() {
+			sampler.look([]int{os.Getpid()}, highest)
 		}
 	})
 }

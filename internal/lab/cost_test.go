@@ -1,0 +1,107 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/build/buildtest"
+	"github.com/dbcanary/dbcanary/internal/dbms"
+	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
+	"github.com/dbcanary/dbcanary/internal/load"
+	"github.com/dbcanary/dbcanary/internal/probe"
+	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/workload"
+)
+
+// TestCounting_Cost holds what probing takes of a real server to 1 % of the CPU time
+// that a slice of a second on one connection takes of it: the two readings of the
+// counters, which are outside of the measured time; the kernel's numbers take nothing
+// of the server. docs/METRICS.md has the numbers that it prints.
+func TestCounting_Cost(t *testing.T) {
+	for _, target := range []string{"mariadb@10.11", "mysql@9.7", "postgres@18"} {
+		t.Run(target, func(t *testing.T) {
+			c := startLoaded(t, target)
+			c.counting = newCounting(c.server)
+			c.counting.calibrate(t.Context(), c.workers)
+			const readings = 40
+			sampler := probe.Sampler{Server: c.server.PID()}
+			before := sampler.Begin()
+			for range readings {
+				c.counting.read(t.Context(), c.workers)
+			}
+			cost := probe.Between(before, sampler.End())
+			if c.counting.failure != nil {
+				t.Fatal(c.counting.failure)
+			}
+			read := float64(cost.ServerCPUNs) / readings
+
+			var begin, end probe.Snapshot
+			sampler.Every = lookEvery
+			options := load.Options{Warmup: 200 * time.Millisecond, Time: time.Second, OverrunLimit: overrunLimit}
+			options.Begin = func() { begin = sampler.Begin() }
+			options.End = func() { end = sampler.End() }
+			recording, counted, err := c.counting.observe(t.Context(), c.workers, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slice := probe.Between(begin, end)
+			share := 2 * read / float64(slice.ServerCPUNs)
+			t.Logf("a reading takes %.2f ms of CPU time of the server, both %.2f %% of the %.0f ms of a slice of %v; %d counters moved",
+				read/1e6, 100*share, float64(slice.ServerCPUNs)/1e6, recording.Window.Round(time.Millisecond), len(counted.metrics(recording)))
+			if share > 0.01 {
+				t.Errorf("probing takes %.2f %% of the server's CPU time", 100*share)
+			}
+		})
+	}
+}
+
+// startLoaded starts a target with a small table and prepares a point query on it.
+func startLoaded(t *testing.T, target string) *cell {
+	t.Helper()
+	root, err := os.MkdirTemp("", "dbcl") // a short name, for the sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	if err := os.Chmod(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	build := buildtest.Get(t, target)
+	driver := drivers.For(build.Family)
+	dir := filepath.Join(root, "i")
+	if err := dbms.Claim(dir); err != nil {
+		t.Fatal(err)
+	}
+	server, err := driver.Start(context.WithoutCancel(t.Context()), dbms.StartOptions{
+		Build: build, Settings: driver.Defaults(build.Version, 512<<20), Dir: dir,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	connect := func(ctx context.Context) (wire.Conn, error) { return server.Connect(ctx) }
+	data := workload.Data{Tables: 1, TableSize: 10_000, Seed: 1}
+	if err := workload.Load(t.Context(), connect, build.Family, data, 1, func(int64, int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	benchmark, err := workload.Find("point-query")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &state{Lab: &Lab{}, run: &dbcanary.Run{Plan: dbcanary.Plan{Threads: 1, PSMode: "prepared"}}, data: data}
+	c, err := s.newCell(t.Context(), &instance{subject: &subject{Subject: Subject{Driver: driver}}, server: server}, benchmark)
+	if err != nil {
+		t.Fatal(fmt.Errorf("prepare the point query: %w", err))
+	}
+	t.Cleanup(c.close)
+	return c
+}
