@@ -348,6 +348,8 @@ func TestCompare_BadInput(t *testing.T) {
 		"no time":             {[]string{"compare", "sqlite", "sqlite", "--time", "0"}, 2, "--time must be above 0"},
 		"no benchmarks":       {[]string{"compare", "sqlite", "sqlite", "--benchmarks", ""}, 2, "--benchmarks names no benchmark"},
 		"two JSONs":           {[]string{"compare", "sqlite", "sqlite", "--json", "--format", "csv"}, 2, "exclude each other"},
+		"JSON to a file":      {[]string{"compare", "sqlite", "sqlite", "--json", "-o", "report.json"}, 2, "exclude each other"},
+		"no such folder":      {[]string{"compare", "sqlite", "sqlite", "-o", "nowhere/report.txt"}, 2, "there is no folder nowhere"},
 		"no such run":         {[]string{"report", "7"}, 2, "open store dbcanary.db: there is no such file"},
 		"a path without DBMS": {[]string{"compare", "sqlite", "mysql:/nonexistent"}, 2, "no build at /nonexistent"},
 	} {

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -117,6 +119,9 @@ func (o *runOptions) check() error {
 	if o.json && o.format != "text" {
 		return dbcanary.Errorf(dbcanary.CodeUsage, "--json and --format %s exclude each other: the last event of --json holds the report", o.format)
 	}
+	if o.json && o.output != "" {
+		return dbcanary.Errorf(dbcanary.CodeUsage, "--json and --output exclude each other: the last event of --json holds the report")
+	}
 	return o.reportOptions.check()
 }
 
@@ -151,12 +156,14 @@ func newCache(env *Env) *build.Cache {
 type reportOptions struct {
 	db      string
 	format  string
+	output  string
 	verbose bool
 }
 
 func (o *reportOptions) addFlags(flags *pflag.FlagSet) {
 	addStoreFlag(flags, &o.db)
 	flags.StringVar(&o.format, "format", "text", "format of the report: "+strings.Join(report.Formats(), ", "))
+	flags.StringVarP(&o.output, "output", "o", "", "file to write the report to, instead of the terminal")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "explain every verdict in the text report")
 }
 
@@ -165,7 +172,14 @@ func addStoreFlag(flags *pflag.FlagSet, db *string) {
 }
 
 func (o *reportOptions) check() error {
-	return oneOf("--format", o.format, report.Formats())
+	if err := oneOf("--format", o.format, report.Formats()); err != nil || o.output == "" {
+		return err
+	}
+	// A report after hours of measuring should not fail for a typo.
+	if info, err := os.Stat(filepath.Dir(o.output)); err != nil || !info.IsDir() {
+		return dbcanary.Errorf(dbcanary.CodeUsage, "--output %s: there is no folder %s", o.output, filepath.Dir(o.output))
+	}
+	return nil
 }
 
 func (o *reportOptions) openStore(ctx context.Context) (*store.Store, error) {
@@ -184,9 +198,16 @@ func (o *reportOptions) write(env *Env, result *report.Report, asEvent bool) err
 		_, err := fmt.Fprintln(env.Stdout, "}")
 		return err
 	}
+	if o.output != "" {
+		var text bytes.Buffer // so that an error leaves the file as it is
+		if err := result.Write(&text, o.format, report.Options{Verbose: o.verbose}); err != nil {
+			return err
+		}
+		return os.WriteFile(o.output, text.Bytes(), 0o666)
+	}
 	width, _ := env.StdoutSize()
 	if width > 0 && report.Binary(o.format) {
-		return dbcanary.Errorf(dbcanary.CodeUsage, "%s is no text for a terminal: write it to a file with > report.%s", o.format, o.format)
+		return dbcanary.Errorf(dbcanary.CodeUsage, "%s is no text for a terminal: write it to a file with -o report.%s", o.format, o.format)
 	}
 	return result.Write(env.Stdout, o.format, report.Options{Color: env.Color(width), Width: width, Verbose: o.verbose})
 }

@@ -29,7 +29,7 @@ one report against each of them, and share out the chance of a false verdict.`,
 		Example: `  dbcanary report
   dbcanary report 3 --format md
   dbcanary report last --format rqps --base mysql@8.0.28 --base mysql@8.0.33
-  dbcanary report last --format xlsx > report.xlsx`,
+  dbcanary report last --format xlsx -o report.xlsx`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ref := "last"
