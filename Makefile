@@ -2,10 +2,15 @@ GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 export CGO_ENABLED = 0
 
-.PHONY: build demo test test-race check format accuracy bench-load
+.PHONY: build web demo test test-race check format accuracy bench-load
 
-build: ## the program, at ./dbcanary
+build: web ## the program, at ./dbcanary
 	$(GO) build -trimpath -o dbcanary ./cmd/dbcanary
+
+web: web/dist/main.js ## the page of the HTML report, which the program has in it
+
+web/dist/main.js: web/package-lock.json web/tsconfig.json $(wildcard web/src/*)
+	cd web && npm ci --silent --no-audit --no-fund && npm run --silent build
 
 demo: build ## fetch two PostgreSQL releases and compare them
 	./dbcanary compare postgres@17 postgres@18 --time 100s --table-size 20000 --db demo.db
@@ -13,7 +18,7 @@ demo: build ## fetch two PostgreSQL releases and compare them
 test: build ## every test, end-to-end ones on real servers included
 	$(GO) test -timeout 20m ./...
 
-test-race: ## what runs goroutines, under the race detector
+test-race: web ## what runs goroutines, under the race detector
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 15m $(RACE)
 
 RACE = . ./stat/... ./changepoint/... ./internal/load/... ./internal/lab/... ./internal/ui/... ./internal/store/... ./internal/plan/... ./internal/verdict/... ./internal/config/...
@@ -24,10 +29,11 @@ bench-load: build ## cost of the load generator beside sysbench and pgbench; ARG
 accuracy: ## measure change-point detection: make accuracy DATA=../shared/changepoint
 	@$(GO) run ./changepoint/accuracy -data "$(DATA)"
 
-check: ## format, vet, staticcheck
+check: web ## format, vet, staticcheck, types of the page
 	@unformatted=$$($(TOOL) gofumpt -l .); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted; run make format"; exit 1; fi
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
+	cd web && npm run --silent check
 
 format:
 	$(TOOL) gofumpt -w .

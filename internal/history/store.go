@@ -25,7 +25,7 @@ func FromStore(ctx context.Context, st *store.Store) (exchange.SeriesFile, error
 		return exchange.SeriesFile{}, err
 	}
 	slices.Reverse(runs) // the oldest first
-	c := storeCollector{cells: map[storeKey]map[storeCell]*storeValue{}, steps: map[storeKey]float64{}}
+	c := newStoreCollector()
 	for _, run := range runs {
 		trials, err := st.Trials(ctx, run.ID)
 		if err != nil {
@@ -41,7 +41,7 @@ func FromStore(ctx context.Context, st *store.Store) (exchange.SeriesFile, error
 
 // FromRun makes the same series of one run.
 func FromRun(run dbcanary.Run, trials []dbcanary.Trial) exchange.SeriesFile {
-	c := storeCollector{cells: map[storeKey]map[storeCell]*storeValue{}}
+	c := newStoreCollector()
 	c.add(run, trials)
 	return c.file()
 }
@@ -67,7 +67,11 @@ type storeValue struct {
 type storeCollector struct {
 	cells map[storeKey]map[storeCell]*storeValue
 	steps map[storeKey]float64 // of the rates
-	order []storeKey // as the benchmarks first appear
+	order []storeKey           // as the benchmarks first appear
+}
+
+func newStoreCollector() *storeCollector {
+	return &storeCollector{cells: map[storeKey]map[storeCell]*storeValue{}, steps: map[storeKey]float64{}}
 }
 
 func (c *storeCollector) add(run dbcanary.Run, trials []dbcanary.Trial) {

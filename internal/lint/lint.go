@@ -24,7 +24,7 @@ const module = "github.com/dbcanary/dbcanary"
 var tiers = [][]string{
 	{""},
 	{"stat", "changepoint", "internal/plan", "internal/profile", "internal/verdict"},
-	{"internal/wire", "internal/load", "internal/workload", "internal/probe", "internal/build", "internal/dbms", "internal/config"},
+	{"internal/wire", "internal/load", "internal/workload", "internal/probe", "internal/build", "internal/dbms", "internal/config", "web"},
 	{"internal/lab", "internal/bench", "internal/store", "internal/exchange", "internal/history", "internal/report"},
 	{"internal/ui", "internal/cli"},
 	{"cmd"},

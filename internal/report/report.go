@@ -17,12 +17,16 @@ type Report struct {
 	Comparisons []dbcanary.Comparison // by benchmark, then target, in the order of the plan
 	Groups      []verdict.Group       // by target; the last of each target is the whole suite, with Name ""
 	Differences []SettingDifference
+	Builds      []SettingDifference // how the servers were made, and their libraries; of no config
 	Noise       Noise
 	Instances   []Instance
 	Costs       []Cost // by benchmark, then target, in the order of the plan; only what was measured
 
+	Profiles []dbcanary.Profile // of the profiling slices, if there were any
+
 	Further []*Report // the same run against further bases
 
+	trials []dbcanary.Trial
 }
 
 // Options say how a format is written.
@@ -45,9 +49,11 @@ func newReport(run dbcanary.Run, trials []dbcanary.Trial, options verdict.Option
 		Comparisons: comparisons,
 		Groups:      verdict.Groups(comparisons),
 		Differences: settingDifferences(run.Targets),
+		Builds:      buildDifferences(run.Targets),
 		Noise:       noiseOf(trials),
 		Instances:   instancesOf(run, trials),
 		Costs:       Costs(run, trials),
+		trials:      trials,
 	}
 }
 
@@ -73,6 +79,7 @@ func writers() []writer {
 		{"github-action-benchmark", (*Report).writeAction},
 		{"bencher", (*Report).writeBencher},
 		{"otava", (*Report).writeOtava},
+		{"html", (*Report).writeHTML},
 	}
 }
 
