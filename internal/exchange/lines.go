@@ -68,6 +68,9 @@ func (l *lines) next() (string, bool) {
 	}
 	l.whole = err == nil
 	l.last = string(bytes.TrimRight(line, "\r\n"))
+	if !mayBegin(l.last) {
+		return l.last, true
+	}
 	for _, other := range l.others {
 		if other.begins(l.last) {
 			l.err = l.failf(l.number, "here begins output of %s within that of another tool; give each a file of its own", other.name)
@@ -75,6 +78,12 @@ func (l *lines) next() (string, bool) {
 		}
 	}
 	return l.last, true
+}
+
+// mayBegin tells lines in which no tool's output begins from the others: the rows of
+// numbers that long files consist of.
+func mayBegin(line string) bool {
+	return line != "" && line[0] != ' ' && (line[0] < '0' || line[0] > '9') && !strings.HasPrefix(line, "[ ")
 }
 
 func readError(err error) error {

@@ -107,6 +107,10 @@ func (r *dstatReader) endPart() {
 }
 
 func (r *dstatReader) line(line string) error {
+	if !r.whole {
+		r.results.cutTail(r.lines, r.number)
+		return nil
+	}
 	switch {
 	case dstatHead.MatchString(line):
 		r.endPart()
@@ -122,10 +126,6 @@ func (r *dstatReader) line(line string) error {
 	}
 	if r.metrics == nil {
 		return r.failf(r.number, "two lines with the names of columns should stand before the numbers of dstat, found %q", clip(line))
-	}
-	if !r.whole {
-		r.results.cutTail(r.lines, r.number)
-		return nil
 	}
 	return r.row(line)
 }

@@ -2,9 +2,7 @@ package exchange
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 )
@@ -28,16 +26,10 @@ type iostatStatistic struct {
 }
 
 func readIostatJSON(l *lines, results *Results) error {
-	decoder := json.NewDecoder(l.reader)
+	decoder := l.json("")
 	rec := Recording{Line: 1, Tool: "iostat"}
 	sums := &iostatReader{lines: l, results: results, disks: newDisks(), first: 1, sampler: l.recording.newSampler(0, l.recording.sinceBoot)}
-	broken := func(err error) error {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil // iostat writes the end only if it ends by itself
-		}
-		return l.failf(1, "report %d of iostat: %w", sums.sampler.seen+1, err)
-	}
-	err := readJSONReports(decoder, func(key string) error {
+	err := readJSONReports(decoder.Decoder, func(key string) error {
 		if key == "number-of-cpus" {
 			return decoder.Decode(&rec.CPUs)
 		}
@@ -47,11 +39,15 @@ func readIostatJSON(l *lines, results *Results) error {
 		}
 		return sums.addReport(report)
 	})
-	if err != nil && broken(err) != nil {
-		return broken(err)
-	}
-	if err != nil {
+	switch {
+	case cutJSON(err): // iostat writes the end only if it ends by itself
 		results.Notes = append(results.Notes, l.failf(1, "the JSON ends within or after report %d, which does not count", sums.sampler.seen+1).Error())
+	case err != nil:
+		return l.failf(1, "report %d of iostat: %w", sums.sampler.seen+1, err)
+	default:
+		if err := decoder.end(); err != nil {
+			return err
+		}
 	}
 	sums.disks.rates(&rec, sums.sampler.counted, sums.known)
 	sums.cpuRates(&rec)

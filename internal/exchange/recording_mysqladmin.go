@@ -69,7 +69,7 @@ func (r *mysqladminReader) read() error {
 	if r.err != nil {
 		return r.err
 	}
-	if r.rules > 0 {
+	if r.rules > 0 || r.number > 0 && !r.whole {
 		r.results.cutTail(r.lines, r.number)
 	}
 	if r.tables < 2 {

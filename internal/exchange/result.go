@@ -81,32 +81,36 @@ type resultFormat struct {
 	read func(*lines, *Results) error
 }
 
-// resultFormats lists every format, the most particular first.
+// resultFormats lists every format, the most particular first: those that the first
+// line of a file tells come before those that any line tells.
 func resultFormats() []resultFormat {
 	return slices.Concat(recordingFormats(), []resultFormat{
+		publishedQPS(),
+		mysqlslapCSV(),
+		pgbenchAggregate(),
+		pgbenchLog(),
+		benchBase(),
+	}, anchoredSeries(), []resultFormat{
 		sysbenchJSON(),
 		publishedTable(), // may quote the command line of sysbench
 		sysbenchText(),
-		publishedQPS(),
 		pgbenchText(),
 		mysqlslapText(),
 		sqlBench(),
 		insertBenchmark(),
 		goTPC(),
 		hammerDB(),
-		benchBase(),
-		mysqlslapCSV(),
-		pgbenchAggregate(),
-		pgbenchLog(),
-	}, seriesFormats())
+		goBenchmarks(),
+	})
 }
 
-// ResultFormats names what ReadResults reads.
+// ResultFormats names what ReadResults reads, by letters.
 func ResultFormats() []string {
 	var names []string
 	for _, f := range resultFormats()[len(recordingFormats()):] {
 		names = append(names, f.name)
 	}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	return names
 }
 

@@ -56,6 +56,11 @@ func (r *pgbenchReader) read() error {
 		if !ok {
 			return r.finish()
 		}
+		if strings.HasPrefix(line, "tps = ") { // the last line of a summary
+			if err := r.cut(); err != nil {
+				return err
+			}
+		}
 		if err := r.line(line); err != nil {
 			return err
 		}

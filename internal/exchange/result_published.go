@@ -127,6 +127,9 @@ func (t *tableReader) part(text string) error {
 
 // end closes the table under way.
 func (t *tableReader) end() error {
+	if t.base != "" && len(t.columns) == 0 {
+		return t.failf(t.start, "the table that starts here has no columns: expected col-1 : NAME below \"Relative to:\"; was the file cut?")
+	}
 	if len(t.columns) > 0 && t.found == 0 {
 		return t.failf(t.start, "the table that starts here has no rows: expected a number for each of %d columns and a name such as scan_range=100", len(t.columns))
 	}
@@ -213,12 +216,13 @@ func (m *Measurement) setRate(text string, value float64) {
 	m.RateStep = 1 / (value * seconds)
 }
 
-// publishedQPS reads sb.r.qps files of the published scripts: one line with the
-// QPS of each number of connections, then engine, test and range.
+// publishedQPS reads sb.r.qps files of the published scripts: a line with the
+// QPS of each number of connections, then engine, test and range; several if files
+// were put together.
 func publishedQPS() resultFormat {
 	return resultFormat{
 		name:      "sb.r.qps",
-		recognise: func(head string) bool { return qpsLine.MatchString(head) },
+		recognise: func(head string) bool { return qpsLine.MatchString(firstWholeLine(head)) },
 		read:      readPublishedQPS,
 	}
 }
@@ -226,13 +230,27 @@ func publishedQPS() resultFormat {
 var qpsLine = regexp.MustCompile(`\A[\d.]+(\t[\d.]+)*\t(\S+) (\S+) range=(\d+)\s*\z`)
 
 func readPublishedQPS(l *lines, results *Results) error {
-	line, _ := l.next()
+	for {
+		line, ok := l.next()
+		if !ok {
+			return l.err
+		}
+		if l.number > 1 && strings.TrimSpace(line) == "" {
+			continue
+		}
+		if err := readQPSLine(l, results, line); err != nil {
+			return err
+		}
+	}
+}
+
+func readQPSLine(l *lines, results *Results, line string) error {
 	if err := l.cut(); err != nil {
 		return err
 	}
 	match := qpsLine.FindStringSubmatch(line)
 	if match == nil {
-		return l.failf(1, "expected QPS, engine, test and range=N, found %q", clip(line))
+		return l.failf(l.number, "expected QPS, engine, test and range=N, found %q", clip(line))
 	}
 	numbers := strings.Split(line, "\t")
 	for i, text := range numbers[:len(numbers)-1] {
@@ -240,14 +258,14 @@ func readPublishedQPS(l *lines, results *Results) error {
 		if err != nil {
 			return err
 		}
-		m := Measurement{Line: 1, Tool: "published scripts", Benchmark: match[3] + "_range=" + match[4]}
+		m := Measurement{Line: l.number, Tool: "published scripts", Benchmark: match[3] + "_range=" + match[4]}
 		m.Latency.Mean = math.NaN()
 		if strings.HasPrefix(match[3], "scan") {
 			m.Unit = "krows" // as run.sh counts scans
 		}
 		m.setRate(text, value)
 		if m.Operations == 0 {
-			results.rejectf(l, 1, "column %d is %s: the run failed, or was too slow to count", i+1, clip(text))
+			results.rejectf(l, l.number, "column %d is %s: the run failed, or was too slow to count", i+1, clip(text))
 			continue
 		}
 		if err := results.add(l, m); err != nil {

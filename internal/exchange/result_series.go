@@ -21,27 +21,38 @@ var (
 	otavaHead   = regexp.MustCompile(`(?i)\A"?(time|timestamp|date|datetime|commit|git_commit|version)"?([,;\t]"?[^,;\t\n]+"?)+\n`)
 )
 
-// seriesFormats are those of series that detect reads too: each position is a target,
-// each metric that is a rate or a time a benchmark.
-func seriesFormats() []resultFormat {
-	one := func(name string, recognise func(head string) bool, begins func(line string) bool) resultFormat {
-		return resultFormat{name: name, recognise: recognise, begins: begins, read: func(l *lines, results *Results) error {
-			return readSeriesResults(name, l, results)
-		}}
-	}
+// anchoredSeries are formats of series that detect reads too, and that the first line
+// tells: each position is a target, each metric that is a rate or a time a benchmark.
+func anchoredSeries() []resultFormat {
 	return []resultFormat{
-		one("Go benchmarks", goBenchmark.MatchString, func(line string) bool {
-			return strings.HasPrefix(line, "Benchmark") && goBenchmark.MatchString(line)
-		}),
-		one("Nyrkiö JSON", nyrkioHead.MatchString, nil),
-		one("github-action-benchmark", actionHead.MatchString, nil),
-		one("Bencher JSON", bencherHead.MatchString, nil),
-		one("Otava CSV", func(head string) bool {
-			first, _, _ := strings.Cut(strings.ToLower(head), "\n")
-			names := strings.FieldsFunc(first, func(r rune) bool { return strings.ContainsRune(",;\t\" ", r) })
+		seriesFormat("Nyrkiö JSON", nyrkioHead.MatchString),
+		seriesFormat("github-action-benchmark", actionHead.MatchString),
+		seriesFormat("Bencher JSON", bencherHead.MatchString),
+		seriesFormat(otavaName, func(head string) bool {
+			names := strings.FieldsFunc(strings.ToLower(firstWholeLine(head)), func(r rune) bool { return strings.ContainsRune(",;\t\" ", r) })
 			return otavaHead.MatchString(head) && hasAny(names, timeColumns) && hasAny(names, append(labelColumns, branchColumn))
-		}, nil),
+		}),
 	}
+}
+
+const (
+	otavaName       = "Otava CSV"
+	goBenchmarkName = "Go benchmarks"
+)
+
+// goBenchmarks reads what go test -bench prints.
+func goBenchmarks() resultFormat {
+	format := seriesFormat(goBenchmarkName, goBenchmark.MatchString)
+	format.begins = func(line string) bool {
+		return strings.HasPrefix(line, "Benchmark") && goBenchmark.MatchString(line)
+	}
+	return format
+}
+
+func seriesFormat(name string, recognise func(head string) bool) resultFormat {
+	return resultFormat{name: name, recognise: recognise, read: func(l *lines, results *Results) error {
+		return readSeriesResults(name, l, results)
+	}}
 }
 
 func hasAny(names, wanted []string) bool {
@@ -52,6 +63,11 @@ func readSeriesResults(tool string, l *lines, results *Results) error {
 	content, err := l.rest()
 	if err != nil {
 		return err
+	}
+	if tool == otavaName || tool == goBenchmarkName { // lines of numbers; JSON needs no last line break
+		if err := l.cut(); err != nil {
+			return err
+		}
 	}
 	file, err := readSeries(l.name, content, SeriesOptions{})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"strings"
@@ -55,12 +54,12 @@ func readSysbenchJSON(l *lines, results *Results) error {
 		}
 	}
 	start := l.number
-	decoder := json.NewDecoder(io.MultiReader(strings.NewReader(l.last+"\n"), l.reader))
+	decoder := l.json(l.last)
 	m := Measurement{Line: start, Tool: strings.TrimSpace("sysbench " + version), LatencyStep: sysbenchLatencyStep}
 	m.Latency.Mean = math.NaN()
 	var sum csvSum
 	for lists := 0; ; lists++ {
-		last, ends, err := readSysbenchList(l, decoder, start, &m, &sum, lists > 0)
+		last, ends, err := readSysbenchList(l, decoder.Decoder, start, &m, &sum, lists > 0)
 		if err != nil {
 			return err
 		}
@@ -70,6 +69,9 @@ func readSysbenchJSON(l *lines, results *Results) error {
 		if lists > 0 && last.Time != nil { // the whole run
 			sum = csvSum{lastS: *last.Time, qps: last.QPS.Total * *last.Time, tps: *last.TPS * *last.Time, rows: 1}
 		}
+	}
+	if err := decoder.end(); err != nil {
+		return err
 	}
 	m.ElapsedNs, m.Operations, m.Events = int64(sum.lastS*1e9), int64(math.Round(sum.qps)), int64(math.Round(sum.tps))
 	if m.Operations == 0 {
@@ -87,7 +89,7 @@ func readSysbenchJSON(l *lines, results *Results) error {
 // of the first are added up as intervals.
 func readSysbenchList(l *lines, decoder *json.Decoder, start int, m *Measurement, sum *csvSum, whole bool) (last sysbenchEntry, ends bool, err error) {
 	broken := func(entry int, err error) error {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if cutJSON(err) {
 			err = errors.New("the file ends within the list; was the output cut?")
 		}
 		return l.failf(start, "entry %d of the list that starts here: %w", entry, err)

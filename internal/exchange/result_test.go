@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"sort"
@@ -155,37 +156,57 @@ func describeRecording(b *strings.Builder, rec Recording) {
 	}
 }
 
-// FuzzReadResults has a seed of every format; a format that recognises a head
-// must give a whole measurement or name file and line.
-func FuzzReadResults(f *testing.F) {
-	seeds, err := filepath.Glob(filepath.Join("testdata", "results", "*"))
-	if err != nil || len(seeds) == 0 {
+// fuzzSeeds are the inputs of the tests.
+func fuzzSeeds(f *testing.F) [][]byte {
+	paths, err := filepath.Glob(filepath.Join("testdata", "results", "*"))
+	if err != nil || len(paths) == 0 {
 		f.Fatalf("no seeds: %v", err)
 	}
-	for _, path := range seeds {
+	var seeds [][]byte
+	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
-		}
-		for _, part := range strings.Split(string(content), "\n\n") {
-			_, input, _ := strings.Cut(part, "\n")
-			f.Add([]byte(strings.ReplaceAll(input, `\t`, "\t")))
 		}
 		// Whole inputs, with their blank lines, from "read" to "----".
 		for _, part := range strings.Split("\n"+string(content), "\nread ")[1:] {
 			input, _, _ := strings.Cut(part, "\n----")
 			_, input, _ = strings.Cut(input, "\n")
-			f.Add([]byte(strings.ReplaceAll(input, `\t`, "\t") + "\n"))
+			seeds = append(seeds, []byte(strings.ReplaceAll(input, `\t`, "\t")+"\n"))
 		}
 	}
-	f.Fuzz(func(t *testing.T, content []byte) {
-		checkResults(t, content)
-		for _, format := range resultFormats() { // also those that would not be chosen
-			l := newLines("f", bytes.NewReader(content))
-			results := Results{Format: format.name}
-			err := format.read(l, &results)
-			checkMeasurements(t, results, err, content)
+	return seeds
+}
+
+// FuzzReadResults has a seed of every format; a format that recognises a head
+// must give a whole measurement or name file and line.
+func FuzzReadResults(f *testing.F) {
+	for _, seed := range fuzzSeeds(f) {
+		f.Add(seed)
+	}
+	f.Fuzz(checkResults)
+}
+
+// FuzzFormat reads each input with one format, also one that would not be chosen.
+func FuzzFormat(f *testing.F) {
+	for _, seed := range fuzzSeeds(f) {
+		head := string(seed[:min(len(seed), headBytes)])
+		for i, format := range resultFormats() {
+			if format.recognise(head) {
+				f.Add(uint8(i), uint8(0), seed)
+				break
+			}
 		}
+		f.Add(uint8(len(seed)), uint8(1), seed)
+	}
+	f.Fuzz(func(t *testing.T, which, warmup uint8, content []byte) {
+		formats := resultFormats()
+		format := formats[int(which)%len(formats)]
+		l := newLines("f", bytes.NewReader(content))
+		l.recording = recordingOptions{warmupS: float64(warmup % 8), sinceBoot: warmup%2 == 0}
+		results := Results{Format: format.name}
+		err := format.read(l, &results)
+		checkMeasurements(t, results, err, content)
 	})
 }
 
@@ -210,6 +231,19 @@ func checkResults(t *testing.T, content []byte) {
 }
 
 func checkMeasurements(t *testing.T, results Results, err error, content []byte) {
+	for _, rec := range results.Recordings {
+		m := Measurement{ElapsedNs: 1e9, Operations: 1}
+		m.attach(rec)
+		trial := m.trial("b", "t", 0)
+		for _, metric := range trial.Metrics {
+			if math.IsNaN(metric.Value) || math.IsInf(metric.Value, 0) || metric.Name == "" {
+				t.Errorf("%s gave %+v of %q", results.Format, metric, content)
+			}
+		}
+		if rec.Samples <= 0 || rec.Line <= 0 || rec.Tool == "" || rec.CPUs < 0 || trial.ServerCPUNs < -1 {
+			t.Errorf("%s gave %+v of %q", results.Format, rec, content)
+		}
+	}
 	for _, e := range append(results.Rejected, err) {
 		if e != nil && (dbcanary.ErrorCode(e) != dbcanary.CodeUsage || !strings.HasPrefix(e.Error(), "f")) {
 			t.Errorf("error %v of code %s", e, dbcanary.ErrorCode(e))
@@ -299,15 +333,48 @@ func BenchmarkReadResults(b *testing.B) {
 			return buffer
 		}),
 	}
+	for name, input := range recordingInputs(size) {
+		inputs[name] = input
+	}
 	for name, input := range inputs {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(size)
 			for b.Loop() {
 				results, err := ReadResults("f", input())
-				if err != nil || len(results.Measurements) != 1 {
+				if err != nil || len(results.Measurements)+len(results.Recordings) != 1 {
 					b.Fatal(len(results.Measurements), results.Rejected, err)
 				}
 			}
 		})
+	}
+}
+
+// recordingInputs are long recordings.
+func recordingInputs(size int) map[string]func() io.Reader {
+	repeat := func(head, sample string) func() io.Reader {
+		return func() io.Reader {
+			return io.MultiReader(strings.NewReader(head), bufio.NewReader(&repeated{line: func(int) []byte { return []byte(sample) }, left: size}))
+		}
+	}
+	var rows strings.Builder
+	rows.WriteString("+---+---+\n| Variable_name | Value |\n+---+---+\n")
+	for i := range 500 {
+		fmt.Fprintf(&rows, "| %-48s | %-48d |\n", fmt.Sprintf("Innodb_counter_number_%d", i), 1000*i)
+	}
+	status := func(uptime int) string {
+		return fmt.Sprintf("%s| %-48s | %-48d |\n+---+---+\n\n", rows.String(), "Uptime", uptime)
+	}
+	return map[string]func() io.Reader{
+		"vmstat": repeat("procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n",
+			" 4  0      0 23105696  24632 1384276    0    0  1136     0 6499 35206 50 50  0  0  0\n"),
+		"iostat": repeat("Linux 6.1.0 (host) 12/01/26 _x86_64_ (2 CPU)\n\n",
+			"avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          60.50    0.00   39.50    0.00    0.00    0.00\n\n"+
+				"Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  aqu-sz  %util\n"+
+				"vda              6.00   1136.00     0.00   0.00    1.67   189.33    0.00      0.00     0.00   0.00    0.00     0.00    0.01   0.80\n\n"),
+		"mysqladmin": func() io.Reader {
+			n := 0
+			return bufio.NewReader(&repeated{left: size, line: func(int) []byte { n++; return []byte(status(n)) }})
+		},
+		"mysqladmin -r": repeat(status(1000), status(1)),
 	}
 }
