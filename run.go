@@ -57,6 +57,25 @@ type Host struct {
 	Filesystem  string   `json:"filesystem"`        // type behind the data directories
 	Device      string   `json:"device,omitempty"`  // block device behind the data directories
 	Notes       []string `json:"notes,omitempty"`   // what could not be read, with the reason
+
+	Microcode    string `json:"microcode,omitempty"`     // revision, "" where the CPU tells none
+	Sockets      int    `json:"sockets,omitempty"`       // 0 if unknown
+	NUMANodes    int    `json:"numa_nodes,omitempty"`    // 0 if unknown
+	Turbo        string `json:"turbo,omitempty"`         // "on" or "off", "" where the kernel does not control it
+	HugePages    string `json:"huge_pages,omitempty"`    // transparent ones: "always", "madvise", "never"
+	ClockSource  string `json:"clock_source,omitempty"`  // of the kernel: "tsc"
+	SwapBytes    int64  `json:"swap_bytes,omitempty"`    // 0 without swap
+	MountOptions string `json:"mount_options,omitempty"` // of the file system, sorted, separated by commas
+	Disks        []Disk `json:"disks,omitempty"`         // that Device lies on
+}
+
+// Disk is a whole disk, or what a hypervisor shows as one.
+type Disk struct {
+	Name       string `json:"name"`            // of the kernel: "nvme0n1"
+	Model      string `json:"model,omitempty"` // "" if it tells none
+	SizeBytes  int64  `json:"size_bytes"`
+	Rotational bool   `json:"rotational"` // as the kernel takes it: virtual disks often pass for rotational
+	Scheduler  string `json:"scheduler,omitempty"`
 }
 
 // RunState says how far a run got.

@@ -48,6 +48,10 @@ type Target struct {
 	Config Config `json:"config"`
 	// Settings are the settings read back from the running server, sorted by name.
 	Settings []Setting `json:"settings,omitempty"`
+	// Made says how the server was made and what it has loaded, as its process shows,
+	// sorted by name: compiler, executable, and libraries with their versions. Empty
+	// if its process can't be seen.
+	Made []Setting `json:"made,omitempty"`
 	// Dropped says why the target could not go on; "" while it takes part.
 	Dropped string `json:"dropped,omitempty"`
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/dbms"
 	"github.com/dbcanary/dbcanary/internal/load"
 	"github.com/dbcanary/dbcanary/internal/probe"
 	"github.com/dbcanary/dbcanary/internal/wire"
@@ -23,6 +24,22 @@ func (s *state) findDisks(ctx context.Context) error {
 		return s.miss(ctx, dbcanary.MissingProbe{Probe: "disks", Reason: err.Error()})
 	}
 	return nil
+}
+
+// readMade finds out how the server was made, if its process can be seen.
+func (s *state) readMade(ctx context.Context, subject *subject, server dbms.Server) error {
+	reason := "somebody else runs the server: its program can't be seen"
+	if server.PID() != 0 {
+		made, err := probe.Made(server.PID())
+		if err == nil {
+			subject.target.Made = made
+			return nil
+		}
+		reason = err.Error()
+	} else if subject.DSN == "" {
+		return nil // dbcanary itself is the server
+	}
+	return s.miss(ctx, dbcanary.MissingProbe{Target: subject.target.Name, Probe: "build", Reason: reason})
 }
 
 // miss keeps what could not be probed, once for each probe of a target, so that a

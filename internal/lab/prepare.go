@@ -100,6 +100,9 @@ func (s *state) load(ctx context.Context, subject *subject) (err error) {
 		subject.attached = server
 	}
 	subject.target.Build.Version = server.Version()
+	if err := s.readMade(ctx, subject, server); err != nil {
+		return err
+	}
 	subject.target.Settings, err = server.Settings(ctx)
 	if err != nil {
 		return fmt.Errorf("read the settings back: %w", err)

@@ -1,11 +1,9 @@
 package probe
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,18 +117,7 @@ func (s system) readDisk(f *facts, dir string) error {
 		return err
 	}
 	f.filesystem = mount.FSType
-	options := maps.Clone(mount.Options)
-	if options == nil {
-		options = map[string]string{}
-	}
-	maps.Copy(options, mount.SuperOptions)
-	for name, value := range options {
-		if value != "" {
-			name += "=" + value
-		}
-		f.mountOptions = append(f.mountOptions, name)
-	}
-	slices.SortFunc(f.mountOptions, cmp.Compare[string])
+	f.mountOptions = mountOptions(mount)
 	return nil
 }
 

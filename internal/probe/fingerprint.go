@@ -34,12 +34,14 @@ func Fingerprint(ctx context.Context, dataDir string) dbcanary.Host {
 	s.addCPU(&host)
 	s.addMemory(&host)
 	s.addSystem(&host)
+	s.addHardware(&host)
 	dir, err := existingAncestor(dataDir)
 	if err != nil {
 		host.Notes = append(host.Notes, fmt.Sprintf("file system: %v", err))
 		return host
 	}
 	s.addFilesystem(&host, dir)
+	s.addDisks(&host, dir)
 	return host
 }
 
@@ -184,11 +186,10 @@ func (s system) addFilesystem(host *dbcanary.Host, dir string) {
 		return
 	}
 	host.Filesystem = mount.FSType
+	host.MountOptions = strings.Join(mountOptions(mount), ",")
 	if strings.HasPrefix(mount.Source, "/dev/") {
 		host.Device = mount.Source
-		return
 	}
-	host.Notes = append(host.Notes, fmt.Sprintf("device: %s is on %s, which is no block device", dir, mount.FSType))
 }
 
 // mountOf gives the mount that dir, an absolute path without links, lies on.

@@ -27,7 +27,7 @@ const mostShown = 20
 // blocks puts the report together; panel is the number of targets side by side
 // in the overview.
 func (r *Report) blocks(panel int, verbose bool) []block {
-	blocks := []block{r.verdictBlock(), r.targetBlock()}
+	blocks := []block{r.verdictBlock(), r.targetBlock(verbose)}
 	if len(r.Run.Targets) > 1 {
 		blocks = append(blocks, r.settingBlock(verbose))
 	}
@@ -69,7 +69,7 @@ func (r *Report) verdictBlock() block {
 	return b
 }
 
-func (r *Report) targetBlock() block {
+func (r *Report) targetBlock(verbose bool) block {
 	t := &table{columns: []column{
 		{title: "role"},
 		{title: "target", shrink: true},
@@ -91,6 +91,7 @@ func (r *Report) targetBlock() block {
 		t.add(cell{role, look}, cell{text: target.Name}, cell{text: strings.TrimSpace(string(target.Build.Family) + " " + target.Build.Version)},
 			cell{text: target.Build.Provider}, cell{text: shortChecksum(target.Build.Checksum)}, cell{text: target.Build.Origin})
 	}
+	b.after = append(b.after, r.buildLines(verbose)...)
 	return b
 }
 
@@ -108,6 +109,7 @@ func (r *Report) circumstances() block {
 	for _, problem := range r.Run.Problems {
 		b.lines = append(b.lines, line{"problem: " + problem, yellow})
 	}
+	b.lines = append(b.lines, r.missingLines()...)
 	return b
 }
 
@@ -120,6 +122,9 @@ func hostText(h dbcanary.Host) string {
 	}
 	add("%s", h.Name, h.Name != "")
 	add("%s", h.CPU, h.CPU != "")
+	add("microcode %s", h.Microcode, h.Microcode != "")
+	add("%d sockets", h.Sockets, h.Sockets > 1)
+	add("%d NUMA nodes", h.NUMANodes, h.NUMANodes > 1)
 	if h.CPUs > 0 {
 		cpus := countText(h.CPUs, "CPU", "CPUs")
 		switch {
@@ -131,11 +136,19 @@ func hostText(h dbcanary.Host) string {
 		parts = append(parts, cpus)
 	}
 	add("governor %s", h.Governor, h.Governor != "")
+	add("turbo %s", h.Turbo, h.Turbo != "")
 	add("%s memory", bytesText(h.MemoryBytes), h.MemoryBytes > 0)
+	add("%s swap", bytesText(h.SwapBytes), h.SwapBytes > 0)
+	add("huge pages: %s", h.HugePages, h.HugePages != "")
+	add("clock %s", h.ClockSource, h.ClockSource != "")
 	add("%s", h.OS, h.OS != "")
 	add("kernel %s", h.Kernel, h.Kernel != "")
 	add("in %s", h.Virtual, h.Virtual != "")
 	add("data on %s", strings.TrimSpace(h.Filesystem+" "+h.Device), h.Filesystem != "")
+	add("mounted %s", strings.ReplaceAll(h.MountOptions, ",", " "), h.MountOptions != "")
+	for _, disk := range h.Disks {
+		parts = append(parts, diskText(disk))
+	}
 	for _, note := range h.Notes {
 		parts = append(parts, "unknown: "+note)
 	}
@@ -152,4 +165,16 @@ func workText(p dbcanary.Plan) string {
 	}
 	return fmt.Sprintf("%s, %s of %s rows, %s, statements %s", suite, countText(p.Tables, "table", "tables"),
 		grouped(int64(p.TableSize)), countText(p.Threads, "connection", "connections"), p.PSMode)
+}
+
+func diskText(d dbcanary.Disk) string {
+	text := "disk " + d.Name
+	if d.Model != "" {
+		text += " " + d.Model
+	}
+	text += " of " + bytesText(d.SizeBytes)
+	if d.Rotational {
+		text += " (rotational)"
+	}
+	return text
 }

@@ -26,6 +26,7 @@ type (
 		Comparisons []jsonComparison   `json:"comparisons"`
 		Groups      []jsonGroup        `json:"groups"`
 		Differences []jsonDifference   `json:"differences"`
+		Builds      []jsonDifference   `json:"build_differences"`
 		NoEffect    []dbcanary.Setting `json:"without_effect"`
 		Noise       jsonNoise          `json:"noise"`
 	}
@@ -38,6 +39,8 @@ type (
 		Program  string            `json:"program"`
 		Plan     dbcanary.Plan     `json:"plan"`
 		Problems []string          `json:"problems"`
+
+		Missing []dbcanary.MissingProbe `json:"missing"`
 	}
 	jsonTarget struct {
 		Name     string             `json:"name"`
@@ -49,6 +52,7 @@ type (
 		Checksum string             `json:"checksum"`
 		Config   string             `json:"config"`
 		Overlays []dbcanary.Setting `json:"overlays"`
+		Made     []dbcanary.Setting `json:"made"`
 		Dropped  string             `json:"dropped"`
 	}
 	jsonComparison struct {
@@ -130,13 +134,14 @@ func (r *Report) json() jsonReport {
 		Headline: r.headlines(),
 		Run: jsonRun{
 			ID: run.ID, UID: run.UID, State: run.State, Started: run.Started, Program: run.Program,
-			Plan: run.Plan, Problems: list(run.Problems),
+			Plan: run.Plan, Problems: list(run.Problems), Missing: list(run.Missing),
 		},
 		Host:        run.Host,
 		Targets:     []jsonTarget{},
 		Comparisons: []jsonComparison{},
 		Groups:      r.jsonGroups(),
-		Differences: r.jsonDifferences(),
+		Differences: r.jsonDifferences(r.Differences),
+		Builds:      r.jsonDifferences(r.Builds),
 		NoEffect:    list(withoutEffect(run.Targets)),
 		Noise: jsonNoise{
 			Slices: r.Noise.Slices, Void: r.Noise.Void, VoidReasons: list(r.Noise.VoidReasons),
@@ -154,7 +159,7 @@ func (r *Report) json() jsonReport {
 	for _, t := range run.Targets {
 		form.Targets = append(form.Targets, jsonTarget{
 			Name: t.Name, Base: slices.Contains(bases, t.Name), Family: t.Build.Family, Version: t.Build.Version, Provider: t.Build.Provider,
-			Origin: t.Build.Origin, Checksum: t.Build.Checksum, Config: t.Config.Name, Overlays: list(t.Config.Settings), Dropped: t.Dropped,
+			Origin: t.Build.Origin, Checksum: t.Build.Checksum, Config: t.Config.Name, Overlays: list(t.Config.Settings), Made: list(t.Made), Dropped: t.Dropped,
 		})
 	}
 	for _, c := range r.comparisons() {
@@ -190,9 +195,9 @@ func (r *Report) jsonGroups() []jsonGroup {
 	return groups
 }
 
-func (r *Report) jsonDifferences() []jsonDifference {
+func (r *Report) jsonDifferences(all []SettingDifference) []jsonDifference {
 	differences := []jsonDifference{}
-	for _, d := range r.Differences {
+	for _, d := range all {
 		values := map[string]*string{}
 		for i, value := range d.Values {
 			values[r.Run.Targets[i].Name] = value

@@ -64,17 +64,13 @@ func saveRun(ctx context.Context, tx *sql.Tx, run *dbcanary.Run) error {
 	if err != nil {
 		return err
 	}
-	problems := []byte("[]")
-	if len(run.Problems) > 0 {
-		if problems, err = json.Marshal(run.Problems); err != nil {
-			return err
-		}
+	problems, err := listOrNone(run.Problems)
+	if err != nil {
+		return err
 	}
-	missing := []byte("[]")
-	if len(run.Missing) > 0 {
-		if missing, err = json.Marshal(run.Missing); err != nil {
-			return err
-		}
+	missing, err := listOrNone(run.Missing)
+	if err != nil {
+		return err
 	}
 	const update = `UPDATE runs SET state = ?, started = ?, ended = ?, program = ?, plan = ?, host = ?, problems = ?, missing = ? WHERE id = ?`
 	ended := run.Ended
@@ -82,11 +78,20 @@ func saveRun(ctx context.Context, tx *sql.Tx, run *dbcanary.Run) error {
 		ended = time.Time{} // a resumed run brings the end of its first part
 	}
 	_, err = tx.ExecContext(ctx, update, run.State, formatTime(run.Started), formatOptionalTime(ended), run.Program,
-		string(plan), string(host), string(problems), string(missing), run.ID)
+		string(plan), string(host), problems, missing, run.ID)
 	if err != nil {
 		return err
 	}
 	return saveTargets(ctx, tx, run)
+}
+
+// listOrNone is a list as a JSON array.
+func listOrNone[T any](list []T) (string, error) {
+	if len(list) == 0 {
+		return "[]", nil
+	}
+	text, err := json.Marshal(list)
+	return string(text), err
 }
 
 func saveTargets(ctx context.Context, tx *sql.Tx, run *dbcanary.Run) error {
@@ -101,11 +106,15 @@ func saveTargets(ctx context.Context, tx *sql.Tx, run *dbcanary.Run) error {
 		return err
 	}
 	const insert = `INSERT INTO targets
-		(run_id, position, name, family, version, provider, origin, checksum, dir, config, dropped)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		(run_id, position, name, family, version, provider, origin, checksum, dir, config, dropped, made)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	for i, t := range run.Targets {
-		_, err := tx.ExecContext(ctx, insert, run.ID, i, t.Name, t.Build.Family, t.Build.Version, t.Build.Provider,
-			t.Build.Origin, t.Build.Checksum, t.Build.Dir, t.Config.Name, t.Dropped)
+		made, err := listOrNone(t.Made)
+		if err != nil {
+			return errors.Join(err, setting.Close())
+		}
+		_, err = tx.ExecContext(ctx, insert, run.ID, i, t.Name, t.Build.Family, t.Build.Version, t.Build.Provider,
+			t.Build.Origin, t.Build.Checksum, t.Build.Dir, t.Config.Name, t.Dropped, made)
 		if err != nil {
 			return errors.Join(err, setting.Close())
 		}
@@ -308,7 +317,7 @@ func scanRun(row scanner) (dbcanary.Run, error) {
 }
 
 func targets(ctx context.Context, tx *sql.Tx, runID int64, effective bool) ([]dbcanary.Target, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT name, family, version, provider, origin, checksum, dir, config, dropped
+	rows, err := tx.QueryContext(ctx, `SELECT name, family, version, provider, origin, checksum, dir, config, dropped, made
 		FROM targets WHERE run_id = ? ORDER BY position`, runID)
 	if err != nil {
 		return nil, err
@@ -316,7 +325,18 @@ func targets(ctx context.Context, tx *sql.Tx, runID int64, effective bool) ([]db
 	list, err := collect(rows, func(row scanner) (dbcanary.Target, error) {
 		var t dbcanary.Target
 		b := &t.Build
-		return t, row.Scan(&t.Name, &b.Family, &b.Version, &b.Provider, &b.Origin, &b.Checksum, &b.Dir, &t.Config.Name, &t.Dropped)
+		var made []byte
+		err := row.Scan(&t.Name, &b.Family, &b.Version, &b.Provider, &b.Origin, &b.Checksum, &b.Dir, &t.Config.Name, &t.Dropped, &made)
+		if err != nil {
+			return t, err
+		}
+		if err := json.Unmarshal(made, &t.Made); err != nil {
+			return t, fmt.Errorf("made of target %s: %w", t.Name, err)
+		}
+		if len(t.Made) == 0 {
+			t.Made = nil
+		}
+		return t, nil
 	})
 	if err != nil {
 		return nil, err

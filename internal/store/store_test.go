@@ -80,7 +80,7 @@ func newRun() *dbcanary.Run {
 			{Name: "mariadb@10.5", Build: dbcanary.Build{
 				Family: dbcanary.MariaDB, Version: "10.5.29", Provider: "debian",
 				Origin: "mariadb-server-core-10.5 bullseye", Checksum: "sha256:abc", Dir: "/cache/1",
-			}},
+			}, Made: []dbcanary.Setting{{Name: "compiler", Value: "GCC: (GNU) 10.2"}, {Name: "libc", Value: "2.31"}}},
 			{
 				Name: "mariadb@11.8+noahi", Build: dbcanary.Build{Family: dbcanary.MariaDB, Version: "11.8.3"},
 				Config: dbcanary.Config{Name: "+noahi", Settings: []dbcanary.Setting{
@@ -443,7 +443,7 @@ func TestOpenRefuses(t *testing.T) {
 			if _, err := rawDB(t, path).Exec("PRAGMA user_version = 99"); err != nil {
 				t.Fatal(err)
 			}
-		}, dbcanary.CodeUsage, "its schema is version 99, this dbcanary knows up to 2 (use a newer dbcanary)"},
+		}, dbcanary.CodeUsage, "its schema is version 99, this dbcanary knows up to 3 (use a newer dbcanary)"},
 		{"folder", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)

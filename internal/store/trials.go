@@ -52,21 +52,22 @@ func (s *Store) AddTrial(ctx context.Context, runID int64, trial *dbcanary.Trial
 	})
 }
 
+const selectTrials = `SELECT benchmark, target, instance, block, position, started,
+	elapsed_ns, overrun_ns, operations, events, retries,
+	latency_min_ns, latency_mean_ns, latency_p50_ns, latency_p95_ns, latency_p99_ns, latency_max_ns,
+	server_cpu_ns, client_cpu_ns, foreign_cpu_ns, steal_ns, server_context_switches,
+	void, errors, per_second, histogram, metrics FROM trials WHERE run_id = ? ORDER BY id`
+
 // Trials gives the trials of a run in the order in which they were stored,
 // which is the order of measurement, void ones included. Metrics are sorted by name.
 func (s *Store) Trials(ctx context.Context, runID int64) ([]dbcanary.Trial, error) {
-	const query = `SELECT benchmark, target, instance, block, position, started,
-		elapsed_ns, overrun_ns, operations, events, retries,
-		latency_min_ns, latency_mean_ns, latency_p50_ns, latency_p95_ns, latency_p99_ns, latency_max_ns,
-		server_cpu_ns, client_cpu_ns, foreign_cpu_ns, steal_ns, server_context_switches,
-		void, errors, per_second, histogram, metrics FROM trials WHERE run_id = ? ORDER BY id`
 	var trials []dbcanary.Trial
 	err := s.read(ctx, fmt.Sprintf("read the trials of run %d from", runID), func(tx *sql.Tx) error {
 		names, err := metricNames(ctx, tx)
 		if err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx, query, runID)
+		rows, err := tx.QueryContext(ctx, selectTrials, runID)
 		if err != nil {
 			return err
 		}

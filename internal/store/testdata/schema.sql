@@ -41,7 +41,7 @@ CREATE TABLE targets (
   checksum TEXT NOT NULL,
   dir      TEXT NOT NULL,
   config   TEXT NOT NULL,     -- name of the config, '' for the base config
-  dropped  TEXT NOT NULL,     -- why it could not go on, '' while it takes part
+  dropped  TEXT NOT NULL, made TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(made)),     -- why it could not go on, '' while it takes part
   PRIMARY KEY (run_id, position),
   UNIQUE (run_id, name)
 ) STRICT, WITHOUT ROWID;
