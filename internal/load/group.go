@@ -31,7 +31,7 @@ type group struct {
 // so that it may share a thread. In an open loop arrivals are waited for.
 func (w Worker) shares(options Options) bool {
 	waiter, ok := w.Conn.(wire.Waiter)
-	return ok && w.Multiplex && options.Rate == 0 && waiter.FD() >= 0
+	return ok && w.Multiplex && !w.Background && options.Rate == 0 && waiter.FD() >= 0
 }
 
 // groupCount is the number of groups for workers that share a thread: one for each
@@ -81,6 +81,9 @@ func (s *slice) lives() (lives []func(), err error) {
 			return nil, fmt.Errorf("wait for many connections: %w", err)
 		}
 		shared++
+	}
+	for _, w := range s.background {
+		lives = append(lives, w.liveBackground)
 	}
 	return lives, nil
 }

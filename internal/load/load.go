@@ -59,6 +59,9 @@ type Worker struct {
 	// Multiplex says that events wait for nothing but answers on Conn, so that
 	// many workers may share a thread if Conn is a wire.Waiter.
 	Multiplex bool
+	// Background says that the worker runs beside those that are measured and ends
+	// with them. Its events are counted apart; neither Options.Events nor Rate is for it.
+	Background bool
 }
 
 // Options says how long and how fast.
@@ -122,6 +125,8 @@ type Recording struct {
 	// loop.
 	Response, Service *Histogram
 
+	Background Background // what workers in the background did
+
 	Offered    float64 // open loop: Options.Rate
 	LateStarts int64   // open loop: events that started more than 1 ms after their intended start
 	Backlog    int64   // open loop: arrivals due by the end and never started; their latency is in no histogram
@@ -140,16 +145,23 @@ func (r *Recording) Scale(total int64) int64 {
 // ended in an error are no work, and no event at all is no rate of 0.
 func (r *Recording) Void() string {
 	if len(r.Errors) > 0 {
-		var counts []string
-		for _, code := range slices.Sorted(maps.Keys(r.Errors)) {
-			counts = append(counts, fmt.Sprintf("%d x %s", r.Errors[code], code))
-		}
-		return "errors from the server: " + strings.Join(counts, ", ")
+		return "errors from the server: " + errorText(r.Errors)
+	}
+	if len(r.Background.Errors) > 0 {
+		return "errors from the server in the background: " + errorText(r.Background.Errors)
 	}
 	if r.Events == 0 || r.Elapsed <= 0 {
 		return "no event finished"
 	}
 	return ""
+}
+
+func errorText(errors map[string]int64) string {
+	var counts []string
+	for _, code := range slices.Sorted(maps.Keys(errors)) {
+		counts = append(counts, fmt.Sprintf("%d x %s", errors[code], code))
+	}
+	return strings.Join(counts, ", ")
 }
 
 // Run drives one slice and returns when no event is in flight. When ctx ends,
@@ -174,7 +186,7 @@ func check(workers []Worker, options Options) error {
 		}
 	}
 	switch {
-	case len(workers) == 0:
+	case !slices.ContainsFunc(workers, func(w Worker) bool { return !w.Background }):
 		problem = "there are no workers"
 	case options.Time < 0 || options.Warmup < 0 || options.Events < 0 || options.OverrunLimit < 0 || options.IntervalEvery < 0:
 		problem = "a time or a number of events is negative"

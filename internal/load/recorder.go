@@ -78,12 +78,7 @@ func (s *slice) recording(started time.Time) *Recording {
 		r.Retries += w.retries
 		r.LateStarts += w.lateStarts
 		r.Overrun = max(r.Overrun, w.last-end)
-		for code, count := range w.errors {
-			if r.Errors == nil {
-				r.Errors = map[string]int64{}
-			}
-			r.Errors[code] += count
-		}
+		r.Errors = addErrors(r.Errors, w.errors)
 		for second, count := range append(w.perSecond, w.thisSecond) {
 			if second == len(r.PerSecond) {
 				r.PerSecond = append(r.PerSecond, 0)
@@ -91,6 +86,7 @@ func (s *slice) recording(started time.Time) *Recording {
 			r.PerSecond[second] += count
 		}
 	}
+	r.Background = s.backgroundRecording()
 	if s.arrivals != nil {
 		r.Backlog = s.arrivals.due(end)
 	}

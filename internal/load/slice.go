@@ -15,12 +15,13 @@ import (
 
 // slice is one Run: its workers and what they share.
 type slice struct {
-	options  Options
-	workers  []*worker
-	sleep    func(time.Duration)
-	base     time.Time // clock readings are counted from here
-	arrivals *arrivals // nil in a closed loop
-	sink     sink
+	options    Options
+	workers    []*worker
+	background []*worker // not measured
+	sleep      func(time.Duration)
+	base       time.Time // clock readings are counted from here
+	arrivals   *arrivals // nil in a closed loop
+	sink       sink
 
 	window    window
 	unclaimed atomic.Int64            // events that may still start in the window, with Options.Events
@@ -76,9 +77,18 @@ func newSlice(workers []Worker, options Options, sleep func(time.Duration)) *sli
 	}
 	s.sink.init(options.Rate > 0, options.Interval != nil)
 	for i, w := range workers {
-		s.workers = append(s.workers, newWorker(s, i, w))
+		if w.Background {
+			s.background = append(s.background, newWorker(s, i, w))
+		} else {
+			s.workers = append(s.workers, newWorker(s, i, w))
+		}
 	}
 	return s
+}
+
+// all lists the workers, those in the background too.
+func (s *slice) all() []*worker {
+	return append(s.workers[:len(s.workers):len(s.workers)], s.background...)
 }
 
 // now is a reading of the monotonic clock, counted from base.
@@ -170,8 +180,8 @@ func (s *slice) endWindow() {
 // drain waits for the events that are under way and aborts those that run longer
 // than OverrunLimit.
 func (s *slice) drain() {
-	pending := make(map[*worker]bool, len(s.workers))
-	for _, w := range s.workers {
+	pending := map[*worker]bool{}
+	for _, w := range s.all() {
 		pending[w] = true
 	}
 	overrun := time.NewTimer(s.options.OverrunLimit)
@@ -195,7 +205,7 @@ func (s *slice) err(ctx context.Context) error {
 		return dbcanary.Errorf(dbcanary.CodeInterrupted, "load stopped before its end: %w", context.Cause(ctx))
 	}
 	var first *worker
-	for _, w := range s.workers {
+	for _, w := range s.all() {
 		if w.aborted.Load() && w.err == nil { // its event ended at the same moment
 			w.err = wire.ErrAborted
 		}

@@ -207,11 +207,7 @@ func (w *worker) record(o outcome) {
 	}
 	w.retries += o.retries
 	if o.refused != nil {
-		if w.errors == nil {
-			w.errors = map[string]int64{}
-		}
-		w.errors[o.refused.Code]++
-		w.failures++
+		w.countError(o.refused.Code)
 		return
 	}
 	share := 1.0
