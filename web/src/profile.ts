@@ -78,6 +78,7 @@ export function flame(root: Frame, compared: boolean, label: string): HTMLElemen
   const box = h("div", { class: "flame", role: "tree", "aria-label": label });
   const said = h("p", { class: "flame-said", role: "status" });
   const parents = new Map<Frame, Frame>();
+  const say = (frame: Frame): void => { said.textContent = frameText(frame, root, compared).replaceAll("\n", " · "); };
   let zoomed = root;
   const draw = (focus: Frame | null): void => {
     const buttons = new Map<Frame, HTMLElement>();
@@ -87,9 +88,8 @@ export function flame(root: Frame, compared: boolean, label: string): HTMLElemen
       const [kind, strength] = paint(frame, root, compared);
       const button = h("button", {
         type: "button", role: "treeitem", class: `frame ${kind}`, tabindex: frame === zoomed ? 0 : -1, title: frameText(frame, root, compared),
-        "aria-level": level + 1, click: () => zoom(frame), focus: () => { said.textContent = frameText(frame, root, compared).replaceAll("\n", ": ").replace(": ", " · "); },
+        "aria-level": level + 1, click: () => zoom(frame), focus: () => say(frame), mouseenter: () => say(frame),
       }, frame.name);
-      button.addEventListener("mouseenter", () => { said.textContent = frameText(frame, root, compared).replaceAll("\n", " · "); });
       button.setAttribute("style", `left: ${(100 * left).toFixed(3)}%; width: ${(100 * width).toFixed(3)}%; bottom: ${level * height}px; ${strength}`);
       buttons.set(frame, button);
       box.append(button);
@@ -141,7 +141,7 @@ export function flame(root: Frame, compared: boolean, label: string): HTMLElemen
     draw(frame);
   };
   draw(null);
-  return h("div", {}, box, said);
+  return h("div", {}, h("div", { class: "scroll" }, box), said);
 }
 
 /** What threads waited for by operation, on base and target. */
