@@ -24,6 +24,7 @@ func newImportCommand(env *Env) *cobra.Command {
 		Short: "Read results of other tools into the store",
 		Long: `import reads results of other tools into the store, where report and runs find
 them: ` + strings.Join(exchange.ResultFormats(), ", ") + `.
+What was recorded beside a result becomes metrics of it: ` + strings.Join(exchange.RecordingFormats(), ", ") + `.
 
 A file names the target; of a folder, its name is the target and its files are the
 benchmarks. Everything on one command line becomes one run, tables of relative QPS
@@ -32,7 +33,8 @@ often its server was started. A file that cannot be read, or that holds errors, 
 named and left out; the others are imported, and the exit code is 1.`,
 		Example: `  dbcanary import x.my8028_rel_o2nofp.z11a_bee.pk1 x.my8040_rel_o2nofp.z11a_bee.pk1
   dbcanary import mysql@8.0.28=before.txt mysql@8.0.40=after.txt --benchmark read-only
-  dbcanary import results/ --base 8.0.28 --host lab1`,
+  dbcanary import results/ --base 8.0.28 --host lab1
+  dbcanary import old=old.txt old=old-vmstat.txt new=new.txt new=new-vmstat.txt`,
 		Args: atLeast(1, "import needs a file or a folder of results"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), env, args)
