@@ -19,6 +19,8 @@ type Plan struct {
 	Suite      string             `json:"suite"`      // name of the suite, "" for a list of benchmarks
 	Benchmarks []PlannedBenchmark `json:"benchmarks"` // in the order of the suite
 
+	NotApplicable []NotApplicable `json:"not_applicable,omitempty"`
+
 	Tables    int    `json:"tables"`
 	TableSize int    `json:"table_size"` // rows of each table
 	Threads   int    `json:"threads"`    // connections of each target
@@ -32,6 +34,14 @@ type Plan struct {
 	MinEffect float64   `json:"min_effect"` // smallest change that matters: 0.02 is 2 %
 	Placement Placement `json:"placement"`
 	Seed      uint64    `json:"seed"`
+}
+
+// NotApplicable is a benchmark that makes no sense on a target: no part of the
+// run, and no failure of it.
+type NotApplicable struct {
+	Benchmark string `json:"benchmark"`
+	Target    string `json:"target"`
+	Reason    string `json:"reason"`
 }
 
 // PlannedBenchmark names a benchmark of the catalogue and the group that it is summed up in.
@@ -80,6 +90,16 @@ type Disk struct {
 
 // RunState says how far a run got.
 type RunState string
+
+// Applies tells whether a benchmark of the plan is measured on a target.
+func (p *Plan) Applies(benchmark, target string) bool {
+	for _, n := range p.NotApplicable {
+		if n.Benchmark == benchmark && n.Target == target {
+			return false
+		}
+	}
+	return true
+}
 
 // The states of a run. A running run whose process is gone was killed.
 const (

@@ -162,13 +162,16 @@ func (s *Server) workers(ctx context.Context, options Options, state *workload.S
 		if err != nil {
 			return workers, fmt.Errorf("connection %d of %d: %w", number+1, threads, err)
 		}
-		workers = append(workers, load.Worker{Conn: conn, Multiplex: true})
-		session, err := options.Benchmark.Bind(ctx, conn, s.Family, options.Data, workload.BindOptions{PSMode: options.PSMode, State: state})
+		workers = append(workers, load.Worker{Conn: conn, Multiplex: options.Benchmark.Multiplexes()})
+		work, err := options.Benchmark.Open(ctx, workload.Env{
+			Family: s.Family, Data: options.Data, PSMode: options.PSMode, State: state,
+			Worker: number, Workers: threads, Conn: conn, Admin: s.server.Admin(), Connect: s.connect,
+		})
 		if err != nil {
 			return workers, explain(err, s.address.String())
 		}
-		session.Reseed(plan.KeySeed(options.Seed, options.Benchmark.Label, index, 0, number))
-		workers[number].Event = session
+		work.Reseed(plan.KeySeed(options.Seed, options.Benchmark.Label, index, 0, number))
+		workers[number].Event = work
 	}
 	return workers, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/dbcanary/dbcanary"
@@ -31,21 +32,17 @@ func (s *state) runInstance(ctx context.Context, number int) error {
 	s.emit(Event{Kind: EventInstance, Instance: number})
 	instances := s.startInstances(ctx, number)
 	defer s.stopInstances(ctx, instances)
-	if err := s.stopped(ctx); err != nil {
+	if err := s.dropFailed(ctx, instances); err != nil {
 		return err
 	}
-	for _, instance := range instances {
-		if instance.err == nil {
-			continue
-		}
-		if err := s.drop(ctx, instance.subject, instance.err); err != nil {
-			return err
-		}
-	}
-	if err := s.enough(); err != nil {
-		return err
-	}
+	warm := false
 	for _, benchmark := range s.benchmarks {
+		if !benchmark.Cold && !warm {
+			warm = true
+			if err := s.warm(ctx, instances, number); err != nil {
+				return err
+			}
+		}
 		if err := s.runBenchmark(ctx, number, instances, benchmark); err != nil {
 			return err
 		}
@@ -54,7 +51,7 @@ func (s *state) runInstance(ctx context.Context, number int) error {
 	return nil
 }
 
-// startInstances starts all live targets at the same time and warms their caches.
+// startInstances starts all live targets at the same time.
 func (s *state) startInstances(ctx context.Context, number int) []*instance {
 	var instances []*instance
 	var group sync.WaitGroup
@@ -86,10 +83,44 @@ func (s *state) startInstance(ctx context.Context, i *instance, number int) erro
 	if err != nil {
 		return fmt.Errorf("start instance %d: %w", number, err)
 	}
-	if err := workload.Warm(ctx, i.server.Admin(), s.data); err != nil {
-		return withLog(fmt.Errorf("warm the caches of instance %d: %w", number, err), i.server)
-	}
 	return nil
+}
+
+// warm has all instances read their tables, at the same time. One that can't is
+// dropped; an error is returned only for what ends the run.
+func (s *state) warm(ctx context.Context, instances []*instance, number int) error {
+	var group sync.WaitGroup
+	for _, i := range instances {
+		if i.attached != nil || i.target.Dropped != "" {
+			continue
+		}
+		group.Go(func() {
+			for _, dataset := range s.datasetsOf(i.subject) {
+				if err := dataset.Warm(ctx, i.server.Admin(), i.Driver.Family(), s.data); err != nil {
+					i.err = withLog(fmt.Errorf("warm the caches of instance %d: %w", number, err), i.server)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return s.dropFailed(ctx, instances)
+}
+
+// dropFailed drops the targets whose instance failed.
+func (s *state) dropFailed(ctx context.Context, instances []*instance) error {
+	if err := s.stopped(ctx); err != nil {
+		return err
+	}
+	for _, instance := range instances {
+		if instance.err == nil || instance.target.Dropped != "" {
+			continue
+		}
+		if err := s.drop(ctx, instance.subject, instance.err); err != nil {
+			return err
+		}
+	}
+	return s.enough()
 }
 
 // stopInstances stops the servers that are ours and removes their copies. A
@@ -123,7 +154,7 @@ func (s *state) runBenchmark(ctx context.Context, number int, instances []*insta
 		}
 	}()
 	for _, i := range instances {
-		if i.target.Dropped != "" {
+		if i.target.Dropped != "" || benchmark.NotApplicable(i.Driver.Family(), s.data) != "" {
 			continue
 		}
 		if err := s.stopped(ctx); err != nil {
@@ -142,6 +173,10 @@ func (s *state) runBenchmark(ctx context.Context, number int, instances []*insta
 	blocks := s.run.Plan.Blocks
 	if s.isAttached() && !s.deadline.IsZero() {
 		blocks = s.blocksUntilDeadline(len(cells))
+	}
+	if benchmark.Single {
+		_, err := s.runBlock(ctx, number, 0, benchmark, cells)
+		return err
 	}
 	s.boundWrites(ctx, cells, benchmark, number)
 	// A block that other work disturbed is measured again, up to as many times as
@@ -195,9 +230,10 @@ type cell struct {
 	*instance
 	benchmark workload.Benchmark
 	workers   []load.Worker
-	sessions  []*workload.Session
+	works     []workload.Work // of the workers
 	sampler   probe.Sampler
-	ended     bool // no further slice is possible: rows exhausted, connection lost
+	cancel    context.CancelFunc // ends what programs began
+	ended     bool               // no further slice is possible: rows exhausted, connection lost
 }
 
 // newCell opens the connections for a benchmark and prepares its statements.
@@ -205,21 +241,27 @@ type cell struct {
 // statements don't pile up in the server.
 func (s *state) newCell(ctx context.Context, i *instance, benchmark workload.Benchmark) (*cell, error) {
 	c := &cell{instance: i, benchmark: benchmark}
-	options := workload.BindOptions{PSMode: s.run.Plan.PSMode, State: &i.data}
-	for range s.run.Plan.Threads {
-		conn, err := i.server.Connect(ctx)
-		if err != nil {
+	ctx, c.cancel = context.WithCancel(ctx)
+	env := workload.Env{
+		Family: i.Driver.Family(), Data: s.data, PSMode: s.run.Plan.PSMode, State: &i.data,
+		Workers: benchmark.Workers(s.run.Plan.Threads), Admin: i.server.Admin(), Connect: i.server.Connect,
+	}
+	for env.Worker = range env.Workers {
+		var err error
+		if env.Conn, err = i.server.Connect(ctx); err != nil {
 			c.close()
 			return nil, fmt.Errorf("connect: %w", err)
 		}
-		c.workers = append(c.workers, load.Worker{Conn: conn})
-		session, err := benchmark.Bind(ctx, conn, i.Driver.Family(), s.data, options)
+		c.workers = append(c.workers, load.Worker{
+			Conn: env.Conn, Multiplex: benchmark.Multiplexes(), Background: env.Worker >= env.Workers-benchmark.Background,
+		})
+		work, err := benchmark.Open(ctx, env)
 		if err != nil {
 			c.close()
 			return nil, fmt.Errorf("prepare the statements: %w", err)
 		}
-		c.workers[len(c.workers)-1].Event = session
-		c.sessions = append(c.sessions, session)
+		c.workers[env.Worker].Event = work
+		c.works = append(c.works, work)
 	}
 	if i.counting == nil {
 		i.counting = newCounting(i.server)
@@ -243,6 +285,12 @@ func (s *state) newSampler(measured *instance, instances []*instance) probe.Samp
 }
 
 func (c *cell) close() {
+	c.cancel()
+	for _, work := range c.works {
+		if closer, ok := work.(io.Closer); ok {
+			_ = closer.Close()
+		}
+	}
 	for _, worker := range c.workers {
 		// What a closing connection says can't change what was measured.
 		_ = worker.Conn.Close()

@@ -61,6 +61,7 @@ type state struct {
 	run        *dbcanary.Run
 	subjects   []*subject
 	benchmarks []workload.Benchmark
+	datasets   []workload.Dataset
 	data       workload.Data
 	serverCPUs []int
 	clientCPUs []int
@@ -172,8 +173,19 @@ func (s *state) begin(ctx context.Context) error {
 		}
 		s.benchmarks = append(s.benchmarks, benchmark)
 	}
-	s.data = workload.Data{Tables: p.Tables, TableSize: p.TableSize, Seed: p.Seed}
 	var err error
+	if s.datasets, err = workload.DatasetsOf(s.benchmarks); err != nil {
+		return err
+	}
+	s.data = workload.Data{Tables: p.Tables, TableSize: p.TableSize, Seed: p.Seed}
+	p.NotApplicable = nil
+	for _, benchmark := range s.benchmarks {
+		for _, subject := range s.subjects {
+			if reason := benchmark.NotApplicable(subject.Driver.Family(), s.data); reason != "" {
+				p.NotApplicable = append(p.NotApplicable, dbcanary.NotApplicable{Benchmark: benchmark.Label, Target: subject.target.Name, Reason: reason})
+			}
+		}
+	}
 	s.serverCPUs, s.clientCPUs, err = probe.CPUPlan(p.Placement, p.Threads)
 	if err != nil {
 		return err

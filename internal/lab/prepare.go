@@ -14,10 +14,9 @@ import (
 	"github.com/dbcanary/dbcanary/internal/workload"
 )
 
-// Sizes for the arithmetic before a run. A row of the sysbench table takes some
-// 230 bytes with its indexes; a fresh data directory some 350 MB, mostly logs.
+// Sizes for the arithmetic before a run. A fresh data directory takes some 350 MB,
+// mostly logs.
 const (
-	rowBytes        = 300
 	directoryBytes  = 400 << 20
 	minServerMemory = 256 << 20
 	maxServerMemory = 1 << 30
@@ -25,7 +24,23 @@ const (
 
 // dataBytes is what one copy of the loaded data takes on disk.
 func (s *state) dataBytes() int64 {
-	return int64(s.data.Tables) * int64(s.data.TableSize) * rowBytes
+	var size int64
+	for _, dataset := range s.datasets {
+		size += dataset.SizeBytes(s.data)
+	}
+	return size
+}
+
+// datasetsOf lists the datasets that the benchmarks run on that apply to a target.
+func (s *state) datasetsOf(subject *subject) []workload.Dataset {
+	applicable := slices.DeleteFunc(slices.Clone(s.benchmarks), func(b workload.Benchmark) bool {
+		return b.NotApplicable(subject.Driver.Family(), s.data) != ""
+	})
+	datasets, err := workload.DatasetsOf(applicable)
+	if err != nil {
+		panic(err) // begin has found every name
+	}
+	return datasets
 }
 
 // memoryBytes is what each server may use: an equal share of what is free, with
@@ -111,8 +126,13 @@ func (s *state) load(ctx context.Context, subject *subject) (err error) {
 		s.emit(Event{Kind: EventPrepare, Target: name, Phase: "load", Done: done, Total: total})
 	}
 	connect := func(ctx context.Context) (wire.Conn, error) { return server.Connect(ctx) }
-	if err := workload.Load(ctx, connect, subject.Driver.Family(), s.data, loaders(subject), progress); err != nil {
-		return withLog(fmt.Errorf("load the data: %w", err), server)
+	for _, dataset := range s.datasetsOf(subject) {
+		err := dataset.Load(ctx, workload.Loading{
+			Connect: connect, Family: subject.Driver.Family(), Data: s.data, Parallel: loaders(subject), Progress: progress,
+		})
+		if err != nil {
+			return withLog(fmt.Errorf("load the data of %s: %w", dataset.Name(), err), server)
+		}
 	}
 	s.emit(Event{Kind: EventPrepare, Target: name, Phase: "settle"})
 	err = workload.Settle(ctx, server.Admin(), subject.Driver.Family())

@@ -16,15 +16,21 @@ import (
 // overrunLimit is how long a statement may run past the end of its slice.
 const overrunLimit = 30 * time.Second
 
+// singleOverrunLimit is that of an event that can't be repeated, such as one that
+// builds an index.
+const singleOverrunLimit = time.Hour
+
 // runSlice measures one slice, records its trial, and tells whether other work on
 // the host disturbed it. An error is returned only for what ends the run.
 func (s *state) runSlice(ctx context.Context, c *cell, number, block, position int) (disturbed bool, err error) {
 	s.emit(Event{Kind: EventSlice, Target: c.target.Name, Benchmark: c.benchmark.Label, Instance: number, Block: block})
-	for worker, session := range c.sessions {
-		session.Reseed(plan.KeySeed(s.run.Plan.Seed, c.benchmark.Label, number, block, worker))
+	for worker, work := range c.works {
+		work.Reseed(plan.KeySeed(s.run.Plan.Seed, c.benchmark.Label, number, block, worker))
 	}
 	options := load.Options{CPUs: s.clientCPUs, OverrunLimit: overrunLimit}
-	if c.benchmark.Writes {
+	if c.benchmark.Single {
+		options.Events, options.OverrunLimit = c.benchmark.Events, singleOverrunLimit
+	} else if c.benchmark.Writes {
 		options.Events = s.events[c.benchmark.Label]
 		err = warmByEvents(ctx, c, options)
 	} else {
@@ -83,13 +89,13 @@ const (
 // about the planned length on the slowest target. It runs a few on each target,
 // equally many, once in an execution.
 func (s *state) boundWrites(ctx context.Context, cells []*cell, benchmark workload.Benchmark, number int) {
-	if !benchmark.Writes || s.events[benchmark.Label] > 0 {
+	if !benchmark.Writes || benchmark.Single || s.events[benchmark.Label] > 0 {
 		return
 	}
 	events := math.Inf(1)
 	for _, c := range cells {
-		for worker, session := range c.sessions {
-			session.Reseed(plan.KeySeed(s.run.Plan.Seed, benchmark.Label+" calibration", number, 0, worker))
+		for worker, work := range c.works {
+			work.Reseed(plan.KeySeed(s.run.Plan.Seed, benchmark.Label+" calibration", number, 0, worker))
 		}
 		recording, err := load.Run(ctx, c.workers, load.Options{Events: calibrationEvents, CPUs: s.clientCPUs, OverrunLimit: overrunLimit})
 		if err != nil || recording.Elapsed <= 0 {

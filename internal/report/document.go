@@ -106,6 +106,9 @@ func (r *Report) circumstances() block {
 	add("host", hostText(r.Run.Host))
 	add("work", workText(r.Run.Plan))
 	add("noise", r.noiseText())
+	for _, n := range r.Run.Plan.NotApplicable {
+		b.lines = append(b.lines, line{text: fmt.Sprintf("not applicable: %s on %s: %s", n.Benchmark, n.Target, n.Reason)})
+	}
 	for _, problem := range r.Run.Problems {
 		b.lines = append(b.lines, line{"problem: " + problem, yellow})
 	}

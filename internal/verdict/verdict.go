@@ -89,7 +89,8 @@ type subject struct {
 
 // Compare judges every target against the base, plan.Targets[0], on every
 // benchmark of the plan: one comparison for each, benchmarks in plan order and
-// targets in plan order within, also where nothing was measured. Trials of
+// targets in plan order within, also where nothing was measured, but not where the
+// benchmark is not applicable to the target or to the base. Trials of
 // targets and benchmarks that the plan does not name are ignored, void trials
 // are counted and otherwise ignored; of several valid trials of one slice the
 // last counts.
@@ -100,7 +101,13 @@ func Compare(plan dbcanary.Plan, trials []dbcanary.Trial, options Options) []dbc
 	index := indexTrials(trials)
 	subjects := make([]*subject, 0, len(plan.Benchmarks)*(len(plan.Targets)-1))
 	for _, benchmark := range plan.Benchmarks {
+		if !plan.Applies(benchmark.Label, plan.Targets[0]) {
+			continue
+		}
 		for _, target := range plan.Targets[1:] {
+			if !plan.Applies(benchmark.Label, target) {
+				continue
+			}
 			s := &subject{Comparison: dbcanary.Comparison{
 				Benchmark: benchmark.Label, Group: benchmark.Group, Target: target, Base: plan.Targets[0],
 				Level: options.level(), MinEffect: options.minEffect(plan, benchmark),

@@ -9,7 +9,7 @@ import (
 )
 
 // Work is what one connection repeats: a Session, or what a Program makes. It
-// belongs to one goroutine.
+// belongs to one goroutine. One that is an io.Closer is closed after its last slice.
 type Work interface {
 	// Run does one event; see load.Event.
 	Run() (statements int, err error)
