@@ -31,7 +31,7 @@ type group struct {
 // so that it may share a thread. In an open loop arrivals are waited for.
 func (w Worker) shares(options Options) bool {
 	waiter, ok := w.Conn.(wire.Waiter)
-	return ok && w.Multiplex && !w.Background && options.Rate == 0 && waiter.FD() >= 0
+	return ok && w.Multiplex && !w.Background && !options.Exact && options.Rate == 0 && waiter.FD() >= 0
 }
 
 // groupCount is the number of groups for workers that share a thread: one for each

@@ -69,6 +69,10 @@ type Options struct {
 	Warmup time.Duration // least time before the measured time, not recorded; in a closed loop each worker does at least one event in it
 	Time   time.Duration // measured time; 0 if Events decides
 	Events int64         // most measured events over all workers; 0 for no limit
+	// Exact has no event run but Events, and the measured time end with the last of
+	// them: for events that build on each other and can't be repeated. There is no
+	// warm-up then, and the time is that of all, not a rate.
+	Exact bool
 
 	Rate    float64 // open loop: events per second over all workers; 0 for a closed loop
 	Poisson bool    // exponential gaps between arrivals instead of equal ones
@@ -190,6 +194,8 @@ func check(workers []Worker, options Options) error {
 		problem = "there are no workers"
 	case options.Time < 0 || options.Warmup < 0 || options.Events < 0 || options.OverrunLimit < 0 || options.IntervalEvery < 0:
 		problem = "a time or a number of events is negative"
+	case options.Exact && (options.Events == 0 || options.Warmup > 0 || options.Rate > 0):
+		problem = "an exact number of events leaves no room for a warm-up or a rate"
 	case options.Time == 0 && options.Events == 0:
 		problem = "neither a time nor a number of events is given"
 	case !(options.Rate >= 0 && options.Rate <= maxRate):

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,6 +221,38 @@ func TestRun_EventsDecide(t *testing.T) {
 		}
 		if r.Events != 1000 || r.Operations != 2000 || r.Elapsed < 749*time.Millisecond || r.Elapsed > 751*time.Millisecond {
 			t.Errorf("%d events, %d operations in %v", r.Events, r.Operations, r.Elapsed)
+		}
+	})
+}
+
+// Events of unlike lengths, the last one the longest, take as long as they take.
+func TestRun_Exact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, workers := range []int{1, 2} {
+			var runs atomic.Int64
+			length := func(int) time.Duration {
+				return time.Duration(runs.Add(1)) * 10 * time.Millisecond
+			}
+			var list []Worker
+			for range workers {
+				list = append(list, fakeWorker(3, length))
+			}
+			begin, events := time.Now(), 4
+			r, err := run(t, list, Options{Events: int64(events), Exact: true, Begin: func() { time.Sleep(5 * time.Millisecond) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Alone: 10+20+30+40 ms; two: the longest two one after the other, 20 and 40.
+			want := map[int]time.Duration{1: 100 * time.Millisecond, 2: 60 * time.Millisecond}[workers]
+			if runs.Load() != int64(events) || r.Events != 4 || r.Operations != 12 || r.Elapsed != want || r.Window != want || r.Response.Count() != 4 {
+				t.Errorf("%d workers: %d runs, %d events, %d operations, %d latencies in %v", workers, runs.Load(), r.Events, r.Operations, r.Response.Count(), r.Elapsed)
+			}
+			if r.Started.Sub(begin) != 5*time.Millisecond {
+				t.Errorf("events began %v before the probes", r.Started.Sub(begin))
+			}
+		}
+		if _, err := run(t, []Worker{fakeWorker(1, constant(1))}, Options{Events: 5, Exact: true, Warmup: 1}); err == nil {
+			t.Error("a warm-up of events that can't be repeated was taken")
 		}
 	})
 }

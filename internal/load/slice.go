@@ -26,6 +26,8 @@ type slice struct {
 	window    window
 	unclaimed atomic.Int64            // events that may still start in the window, with Options.Events
 	exhausted chan struct{}           // closed when there are none left
+	begun     chan struct{}           // closed when the window begins, or never will
+	ended     atomic.Int64            // events that were claimed and have ended
 	halt      context.CancelCauseFunc // ends the slice early
 	warm      chan *worker            // a worker can do with no more warm-up
 	done      chan *worker            // a worker has ended its last event
@@ -66,6 +68,7 @@ func newSlice(workers []Worker, options Options, sleep func(time.Duration)) *sli
 		sleep:     sleep,
 		base:      time.Now(),
 		exhausted: make(chan struct{}),
+		begun:     make(chan struct{}),
 		warm:      make(chan *worker, len(workers)),
 		done:      make(chan *worker, len(workers)),
 	}
@@ -126,6 +129,7 @@ func (s *slice) measured(ctx context.Context, lives []func()) (*Recording, error
 		}
 		started = time.Now()
 		s.window.begin.Store(int64(s.now()))
+		close(s.begun)
 		stopReports := s.startReports()
 		s.measure(running)
 		s.endWindow()
@@ -133,6 +137,8 @@ func (s *slice) measured(ctx context.Context, lives []func()) (*Recording, error
 			s.options.End()
 		}
 		stopReports()
+	} else {
+		close(s.begun)
 	}
 	s.drain()
 	threads.Wait()

@@ -82,6 +82,9 @@ func (w *worker) closedLoop() {
 	if warm {
 		s.warm <- w
 	}
+	if s.options.Exact {
+		<-s.begun
+	}
 	for start := s.now(); int64(start) < s.window.end.Load() && w.run(start, start); start = w.last {
 		if !warm {
 			warm = true
@@ -115,7 +118,8 @@ const maxSleep = 10 * time.Millisecond
 // run does one event with its retries and records it, and is false when the
 // worker has to stop.
 func (w *worker) run(intended, start time.Duration) bool {
-	claimed := w.slice.options.Events > 0 && int64(start) >= w.slice.window.begin.Load()
+	s := w.slice
+	claimed := s.options.Events > 0 && int64(start) >= s.window.begin.Load()
 	if claimed && !w.claim() {
 		return false
 	}
@@ -133,6 +137,10 @@ func (w *worker) run(intended, start time.Duration) bool {
 		}
 		return false
 	}
+	if claimed && s.options.Exact && s.ended.Add(1) == s.options.Events {
+		s.window.end.CompareAndSwap(future, int64(end))
+		close(s.exhausted)
+	}
 	if claimed && refused == nil {
 		w.claimed++
 		w.busy += end - start
@@ -144,11 +152,11 @@ func (w *worker) run(intended, start time.Duration) bool {
 }
 
 // claim takes one of the events that may still start. When the last one starts
-// all workers are busy, so the window ends there.
+// all workers are busy, so the window ends there, unless the time of all counts.
 func (w *worker) claim() bool {
 	s := w.slice
 	left := s.unclaimed.Add(-1)
-	if left == 0 {
+	if left == 0 && !s.options.Exact {
 		s.endWindow()
 		close(s.exhausted)
 	}
