@@ -68,6 +68,8 @@ type facts struct {
 	ptraceScope  string // "" without the Yama module
 	randomize    string // address-space layout
 	wakeUp       wakeUp
+	disks        []string // whose counters are those of the data
+	disksMissing string   // why there are none
 }
 
 // wakeUp is the time from one thread's write to the return of another's read.
@@ -95,6 +97,7 @@ func (f *facts) findings() []Finding {
 		{"memory", f.judgeMemory},
 		{"file system", f.judgeFilesystem},
 		{"disk space", f.judgeDisk},
+		{"disk counters", f.judgeDisks},
 		{"other load", f.judgeLoad},
 		{"steal", f.judgeSteal},
 		{"wake-up", f.judgeWakeUp},
@@ -301,6 +304,17 @@ func (f *facts) judgeDisk() Finding {
 		Severity: severity, Found: found,
 		Effect: "each target has two copies of the data, and a full disk makes slices void",
 		Mend:   "free space, or choose another directory",
+	}
+}
+
+func (f *facts) judgeDisks() Finding {
+	if f.disksMissing == "" {
+		return good("%s", strings.Join(f.disks, ", "))
+	}
+	return Finding{
+		Severity: Notice, Found: f.disksMissing,
+		Effect: "results hold, but reads and writes of the disk by operation will be missing",
+		Mend:   "choose a directory on a file system of a disk",
 	}
 }
 

@@ -14,13 +14,13 @@ func healthy() *facts {
 		swappiness: "60", nodes: 1, clock: "tsc", filesystem: "xfs", mountOptions: []string{"noatime", "rw"},
 		memory: 64 << 30, available: 60 << 30, diskTotal: 500 << 30, diskFree: 400 << 30, cpuQuota: "max 100000",
 		watched: Delta{Elapsed: time.Second, ForeignCPUNs: 5e6}, cpus: 8, perfParanoid: "1", ptraceScope: "0", randomize: "2",
-		wakeUp: wakeUp{sameNs: 2000, acrossNs: 6000, across99Ns: 9000},
+		wakeUp: wakeUp{sameNs: 2000, acrossNs: 6000, across99Ns: 9000}, disks: []string{"nvme0n1p1"},
 	}
 }
 
 func TestFindings_Healthy(t *testing.T) {
 	findings := healthy().findings()
-	if len(findings) != 17 {
+	if len(findings) != 18 {
 		t.Errorf("%d findings", len(findings))
 	}
 	for _, finding := range findings {
@@ -52,6 +52,7 @@ func TestFindings(t *testing.T) {
 		{"swap", func(f *facts) { f.swapTotal, f.swappiness = 8<<30, "1" }, Good, "swappiness 1"},
 		{"memory", func(f *facts) { f.available = 10 << 30 }, Warning, "10 GiB of 64 GiB"},
 		{"memory", func(f *facts) { f.available = 5 << 30 }, Problem, "5120 MiB"},
+		{"disk counters", func(f *facts) { f.disksMissing = "overlay is no file system on a block device" }, Notice, "overlay"},
 		{"file system", func(f *facts) { f.filesystem = "tmpfs" }, Problem, "tmpfs"},
 		{"file system", func(f *facts) { f.filesystem = "fuse.sshfs" }, Problem, "fuse"},
 		{"file system", func(f *facts) { f.filesystem = "nfs4" }, Problem, "nfs4"},
@@ -129,7 +130,7 @@ func TestReadFacts_Fixture(t *testing.T) {
 
 func TestDoctor_ThisHost(t *testing.T) {
 	findings, err := Doctor(t.Context(), t.TempDir())
-	if err != nil || len(findings) != 17 {
+	if err != nil || len(findings) != 18 {
 		t.Fatalf("%d findings, %v", len(findings), err)
 	}
 	for _, finding := range findings {

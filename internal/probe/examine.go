@@ -118,6 +118,11 @@ func (s system) readDisk(f *facts, dir string) error {
 	}
 	f.filesystem = mount.FSType
 	f.mountOptions = mountOptions(mount)
+	if disks, err := s.disksOf(dir); err != nil {
+		f.disksMissing = err.Error()
+	} else {
+		f.disks = disks.Names
+	}
 	return nil
 }
 

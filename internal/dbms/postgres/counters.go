@@ -42,6 +42,19 @@ const statementsQuery = `SELECT 'pg_stat_statements', row_to_json(s) FROM (SELEC
 	sum(temp_blks_read) AS temp_blks_read, sum(temp_blks_written) AS temp_blks_written,
 	sum(wal_records) AS wal_records, sum(wal_fpi) AS wal_fpi, sum(wal_bytes) AS wal_bytes FROM pg_stat_statements) s`
 
+// createStatements makes the view of statements where its library is loaded.
+func createStatements(ctx context.Context, db *sql.DB) error {
+	var loaded bool
+	err := db.QueryRowContext(ctx, "SELECT current_setting('shared_preload_libraries') LIKE '%pg_stat_statements%'").Scan(&loaded)
+	if err == nil && loaded {
+		_, err = db.ExecContext(ctx, "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+	}
+	if err != nil {
+		return fmt.Errorf("make the view of statements: %w", err)
+	}
+	return nil
+}
+
 // Counters reads the statistics views in one statement.
 func (s *server) Counters(ctx context.Context) (_ dbms.Counters, err error) {
 	c := dbms.Counters{Values: map[string]dbms.Counter{}, Missing: map[string]string{}}

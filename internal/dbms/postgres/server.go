@@ -52,7 +52,10 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 	// SIGINT is the fast shutdown: sessions are ended, a checkpoint is written.
 	s := &server{Handle: dbms.NewStarted(process, where, syscall.SIGINT)}
 	s.DB = admin
-	if s.Release, err = askVersion(ctx, admin); err != nil {
+	if s.Release, err = askVersion(ctx, admin); err == nil {
+		err = createStatements(ctx, admin)
+	}
+	if err != nil {
 		return nil, errors.Join(err, admin.Close())
 	}
 	return s, nil
