@@ -24,6 +24,8 @@ type Options struct {
 	PSMode    string // workload.Prepared or workload.Text
 	Threads   []int  // numbers of connections, one step for each
 
+	Reconnect int // events after which a worker logs in anew; 0 for never
+
 	Warmup time.Duration
 	Time   time.Duration // 0 if Events decides
 	Events int64         // of each step; 0 for no limit
@@ -44,6 +46,8 @@ func (o Options) Check() error {
 		problem = "--threads names no number of connections"
 	case o.Time < 0 || o.Warmup < 0 || o.IntervalEvery < 0:
 		problem = "--time, --warmup and --report-interval can't be below 0"
+	case o.Reconnect < 0:
+		problem = "--reconnect can't be below 0"
 	case o.Events < 0:
 		problem = "--events can't be below 0"
 	case o.Time == 0 && o.Events == 0:
@@ -158,22 +162,43 @@ func (s *Server) step(ctx context.Context, options Options, state *workload.Stat
 func (s *Server) workers(ctx context.Context, options Options, state *workload.State, index, threads int) ([]load.Worker, error) {
 	var workers []load.Worker
 	for number := range threads {
-		conn, err := s.connect(ctx)
-		if err != nil {
-			return workers, fmt.Errorf("connection %d of %d: %w", number+1, threads, err)
+		logins := 0
+		open := func() (session, error) {
+			logins++
+			return s.session(ctx, options, state, place{index, number, threads, logins})
 		}
-		workers = append(workers, load.Worker{Conn: conn, Multiplex: options.Benchmark.Multiplexes()})
-		work, err := options.Benchmark.Open(ctx, workload.Env{
-			Family: s.Family, Data: options.Data, PSMode: options.PSMode, State: state,
-			Worker: number, Workers: threads, Conn: conn, Admin: s.server.Admin(), Connect: s.connect,
-		})
+		first, err := open()
 		if err != nil {
-			return workers, explain(err, s.address.String())
+			return workers, err
 		}
-		work.Reseed(plan.KeySeed(options.Seed, options.Benchmark.Label, index, 0, number))
-		workers[number].Event = work
+		worker := load.Worker{Conn: first.Conn, Event: first.work, Multiplex: options.Benchmark.Multiplexes()}
+		if options.Reconnect > 0 {
+			again := &reconnecting{every: options.Reconnect, open: open, current: first}
+			worker = load.Worker{Conn: again, Event: again}
+		}
+		workers = append(workers, worker)
 	}
 	return workers, nil
+}
+
+// place is where in a run a session is: the step, the worker, how many there are,
+// and the how manieth connection of the worker it has.
+type place struct{ step, worker, workers, login int }
+
+func (s *Server) session(ctx context.Context, options Options, state *workload.State, at place) (session, error) {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return session{}, fmt.Errorf("connection %d of %d: %w", at.worker+1, at.workers, err)
+	}
+	work, err := options.Benchmark.Open(ctx, workload.Env{
+		Family: s.Family, Data: options.Data, PSMode: options.PSMode, State: state,
+		Worker: at.worker, Workers: at.workers, Conn: conn, Admin: s.server.Admin(), Connect: s.connect,
+	})
+	if err != nil {
+		return session{}, errors.Join(explain(err, s.address.String()), conn.Close())
+	}
+	work.Reseed(plan.KeySeed(options.Seed, options.Benchmark.Label, at.step, at.login-1, at.worker))
+	return session{conn, work}, nil
 }
 
 // explain adds to the failure of a step which server it was and what to do.

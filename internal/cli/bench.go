@@ -90,6 +90,7 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 	flags.Var(&o.histogram, "histogram", "show the histogram of the latency")
 	flags.StringVar(&o.PSMode, "ps-mode", workload.Prepared, "statements: prepared or text")
 	flags.Uint64Var(&o.Seed, "seed", 0, "seed of keys and arrivals (default: random; it is shown)")
+	flags.IntVar(&o.Reconnect, "reconnect", 0, "events after which a connection is closed and opened anew, 0 for never; the login is part of the last one")
 	flags.Var(&o.connectTimeout, "connect-timeout", "longest time that a login may take")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON: docs/format/bench.md")
 	for _, name := range []string{"histogram", "secondary"} {

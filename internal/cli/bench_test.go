@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbcanary/dbcanary/internal/dbms"
 	"github.com/dbcanary/dbcanary/internal/wire"
 	"github.com/dbcanary/dbcanary/internal/wire/wiretest/servertest"
 )
@@ -64,6 +65,7 @@ func TestBench(t *testing.T) {
 			contains(t, errs, at.Password, "--verbosity changes nothing", "keys are uniform")
 			out, _ = p.run(0, append([]string{"bench", "point-query", "--rate", "200", "--arrivals", "constant"}, small...)...)
 			contains(t, out, at.Password, "offered", "200.00 events/s", "late starts", "backlog", "Service time")
+			checkReconnect(t, p, server, small)
 			_, errs = p.run(1, "bench", "point-query", dsn, "--tables=2", "--table-size=2000", "--time=200ms")
 			contains(t, errs, at.Password, "wrong answer", "--table-size")
 
@@ -77,6 +79,28 @@ func TestBench(t *testing.T) {
 			out, _ = p.run(0, "bench", "oltp_insert", "cleanup", dsn, "--tables=2")
 			contains(t, out, "", "dropped 2 of the tables")
 		})
+	}
+}
+
+// checkReconnect counts the logins at the server.
+func checkReconnect(t *testing.T, p *program, server dbms.Server, small []string) {
+	t.Helper()
+	query := "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'CONNECTIONS'"
+	if server.Address().Database != "" && strings.Contains(small[0], "postgres://") {
+		query = "SELECT sessions FROM pg_stat_database WHERE datname = current_database()"
+	}
+	logins := func() (n int) {
+		if err := server.Admin().QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := logins()
+	out, _ := p.run(0, append([]string{"bench", "point-query", "--threads=2", "--events=100", "--reconnect=10"}, append(small, "--time=0")...)...)
+	contains(t, out, "", "point-query")
+	// 100 events are ten connections, and each worker opens one that it uses no more.
+	if got := logins() - before; got < 10 || got > 16 {
+		t.Errorf("100 events with a login after each 10 took %d logins", got)
 	}
 }
 

@@ -116,7 +116,6 @@ func onlyValues() map[string][]string {
 		"rand-spec-pct":        {"1"},
 		"rand-spec-res":        {"75"},
 		"rand-zipfian-exp":     {"0.8"},
-		"reconnect":            {"0"},
 		"report-checkpoints":   {""},
 	}
 }
