@@ -152,7 +152,7 @@ type Trial struct {
 	StealNs               int64 `json:"steal_ns"`                // that a hypervisor took from the host; -1 if unknown
 	ServerContextSwitches int64 `json:"server_context_switches"` // -1 if unknown
 
-	Metrics []Metric `json:"metrics,omitempty"` // what else was probed, by name; only what moved
+	Metrics []Metric `json:"metrics,omitempty"` // what else was probed, by name (docs/METRICS.md); what is absent is unknown, or a counter of the DBMS that did not move
 
 	Void string `json:"void,omitempty"` // why the slice does not count
 }

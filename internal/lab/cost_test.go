@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,11 +54,26 @@ func TestCounting_Cost(t *testing.T) {
 			share := 2 * read / float64(slice.ServerCPUNs)
 			t.Logf("a reading takes %.2f ms of CPU time of the server, both %.2f %% of the %.0f ms of a slice of %v; %d counters moved",
 				read/1e6, 100*share, float64(slice.ServerCPUNs)/1e6, recording.Window.Round(time.Millisecond), len(counted.metrics(recording)))
+			statements := counterOf(counted.metrics(recording), map[dbcanary.Family]string{
+				dbcanary.MariaDB: "dbms.Com_select", dbcanary.MySQL: "dbms.Com_select", dbcanary.Postgres: "dbms.pg_stat_database.xact_commit",
+			}[c.Driver.Family()])
+			if perOperation := statements / float64(recording.Operations); !(perOperation > 0.95 && perOperation < 1.05) {
+				t.Errorf("the server counts %.3f statements for each that was sent", perOperation)
+			}
 			if share > 0.01 {
 				t.Errorf("probing takes %.2f %% of the server's CPU time", 100*share)
 			}
 		})
 	}
+}
+
+func counterOf(metrics []dbcanary.Metric, name string) float64 {
+	for _, metric := range metrics {
+		if metric.Name == name {
+			return metric.Value
+		}
+	}
+	return math.NaN()
 }
 
 // startLoaded starts a target with a small table and prepares a point query on it.
