@@ -24,7 +24,7 @@ func newImportCommand(env *Env) *cobra.Command {
 		Short: "Read results of other tools into the store",
 		Long: `import reads results of other tools into the store, where report and runs find
 them: ` + strings.Join(exchange.ResultFormats(), ", ") + `.
-What was recorded beside a result becomes metrics of it: ` + strings.Join(exchange.RecordingFormats(), ", ") + `.
+What was recorded beside a result is added to it: ` + strings.Join(exchange.RecordingFormats(), ", ") + `.
 
 A file names the target; of a folder, its name is the target and its files are the
 benchmarks. Everything on one command line becomes one run, tables of relative QPS
@@ -104,6 +104,9 @@ func (o *importOptions) save(ctx context.Context, env *Env, runs []exchange.Impo
 			return err
 		}
 		fmt.Fprintf(env.Stdout, "run %d: %d results of %d benchmarks on %s\n", run.ID, len(trials), len(run.Plan.Benchmarks), strings.Join(run.Plan.Targets, " "))
+		if n := len(runs[i].Profiles); n > 0 {
+			fmt.Fprintf(env.Stdout, "note: run %d: stacks beside %d results were read; the store keeps no stacks, so no report shows them\n", run.ID, n)
+		}
 		if len(run.Plan.Targets) < 2 {
 			fmt.Fprintf(env.Stdout, "note: run %d has one target and nothing to compare it with; name all targets on one command line\n", run.ID)
 		}

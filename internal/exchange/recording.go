@@ -48,6 +48,8 @@ type Recording struct {
 	CPUs    int // of the host, 0 if the tool does not tell
 	Rates   []Rate
 	Gauges  []dbcanary.Metric
+	Stacks  []Stack // of a profiler, in the order of their frames
+	Sampler string  // of the stacks: "perf cycles", "gdb"
 }
 
 // Rate is the mean of a count by second or, if the tool divided already, by operation.
@@ -72,7 +74,7 @@ func (r *Recording) rate(name string, perSecond float64) {
 
 // recordingFormats lists the tools that record beside a benchmark.
 func recordingFormats() []resultFormat {
-	return []resultFormat{vmstat(), iostat(), iostatJSON(), pidstat(), dstatCSV(), mysqladmin(), publishedMetrics()}
+	return []resultFormat{vmstat(), iostat(), iostatJSON(), pidstat(), dstatCSV(), mysqladmin(), publishedMetrics(), perfScript(), ptPMP(), collapsedStacks()}
 }
 
 // RecordingFormats names the recordings that ReadFiles adds to results.
@@ -156,6 +158,9 @@ func (m *Measurement) attach(rec Recording) {
 	}
 	for _, gauge := range rec.Gauges {
 		m.addMetric(gauge)
+	}
+	if len(rec.Stacks) > 0 {
+		m.stacks = append(m.stacks, sampledStacks{rec.Sampler, rec.Stacks})
 	}
 }
 

@@ -55,6 +55,9 @@ func (f *Files) attach(ctx context.Context, job fileJob, m *Measurement, options
 	}
 	for _, rec := range results.Recordings {
 		m.attach(rec)
+		if len(rec.Stacks) > 0 {
+			continue // they become a profile
+		}
 		if f.recording == nil {
 			f.recording = map[string]int{}
 		}
@@ -78,6 +81,11 @@ func (f *Files) addRecordings(ctx context.Context) {
 		}
 		f.attach(ctx, job, m, recordingOptions{warmupS: float64(m.WarmupNs) / 1e9, sinceBoot: true})
 	}
+	f.noteRecordings()
+}
+
+// noteRecordings says what was added to results.
+func (f *Files) noteRecordings() {
 	var parts []string
 	for _, tool := range sortedKeys(f.recording) {
 		parts = append(parts, fmt.Sprintf("%d of %s", f.recording[tool], tool))

@@ -48,6 +48,7 @@ type Measurement struct {
 	WarmupNs int64             // that went before
 	CPUs     int               // of the host, 0 if untold
 	Metrics  []dbcanary.Metric // of recordings beside it
+	stacks   []sampledStacks   // the same
 }
 
 // Interval is a part of a measurement that the tool reported while it went on.

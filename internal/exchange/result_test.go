@@ -151,6 +151,9 @@ func describeRecording(b *strings.Builder, rec Recording) {
 			fmt.Fprintf(b, "  %s %.6g/s\n", rate.Name, rate.PerSecond)
 		}
 	}
+	for _, stack := range rec.Stacks {
+		fmt.Fprintf(b, "  %s: %d %s\n", rec.Sampler, stack.Count, strings.Join(stack.Frames, " > "))
+	}
 	for _, gauge := range rec.Gauges {
 		fmt.Fprintf(b, "  %s %.6g, from %.6g, at most %.6g\n", gauge.Name, gauge.Value, gauge.First, gauge.Max)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 
 	"github.com/dbcanary/dbcanary"
 )
@@ -256,5 +257,41 @@ func TestReadFiles_Recordings(t *testing.T) {
 		if notes := strings.Join(files.Notes, "\n"); !strings.Contains(notes, test.notes) {
 			t.Errorf("%v: notes %q", test.args, notes)
 		}
+	}
+}
+
+// Stacks become a profile of the result that they lie beside.
+func TestReadFiles_Stacks(t *testing.T) {
+	writeFiles(t, map[string]string{
+		"8.0.28/run.txt":  fmt.Sprintf(sysbenchRunText, 8, 100, 100),
+		"8.0.28/pmp.txt":  "    3 poll(libc.so.6),do_command,main(main.cc:25)\n    2 do_command,main(main.cc:25)\n",
+		"8.0.28/perf.txt": "mysqld  1234  1000.123:     250000 cycles: \n\t7f00 ut_delay(unsigned long)+0x1f (/usr/sbin/mysqld)\n\n",
+	})
+	files, err := ReadFiles(context.Background(), []string{"8.0.28"}, FileOptions{})
+	if err != nil || len(files.Rejected) > 0 {
+		t.Fatal(err, files.Rejected)
+	}
+	runs, err := MakeRuns(files.Measurements, RunOptions{Now: time.Unix(1e9, 0)})
+	if err != nil || len(runs) != 1 || len(runs[0].Profiles) != 1 {
+		t.Fatal(runs, err)
+	}
+	p := runs[0].Profiles[0]
+	if p.Benchmark != "run" || p.Target != "8.0.28" || p.Operations != 100 || len(p.Stacks) != 2 || p.Stacks[0].Sampler != "perf cycles" || p.Stacks[1].Sampler != "gdb" {
+		t.Errorf("%+v", p)
+	}
+	decoded, err := profile.ParseData(p.Stacks[1].Pprof)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, sample := range decoded.Sample {
+		names := []string{}
+		for _, location := range sample.Location {
+			names = append(names, location.Line[0].Function.Name)
+		}
+		got = append(got, fmt.Sprint(sample.Value[0], " ", strings.Join(names, "<")))
+	}
+	if diff := cmp.Diff([]string{"2 do_command<main", "3 poll<do_command<main"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -27,8 +27,9 @@ type RunOptions struct {
 // ImportedRun is a run of measurements of other tools, with its trials. It has
 // no ID and UID: the store gives them.
 type ImportedRun struct {
-	Run    dbcanary.Run
-	Trials []dbcanary.Trial
+	Run      dbcanary.Run
+	Trials   []dbcanary.Trial
+	Profiles []dbcanary.Profile // of stacks that were sampled beside a result
 	// Rejected are measurements that do not fit the others, and why.
 	Rejected []error
 }
@@ -148,6 +149,11 @@ func (r *runMaker) add(m Measurement) error {
 	}
 	r.blocks[key]++
 	r.run.Trials = append(r.run.Trials, trial)
+	if p, ok, err := m.profile(trial); err != nil {
+		return err
+	} else if ok {
+		r.run.Profiles = append(r.run.Profiles, p)
+	}
 	r.steps[label], r.latency = max(r.steps[label], m.RateStep), max(r.latency, m.LatencyStep)
 	if !slices.Contains(r.tools, m.Tool) {
 		r.tools = append(r.tools, m.Tool)
