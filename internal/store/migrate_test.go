@@ -92,6 +92,9 @@ func TestUpgrade(t *testing.T) {
 			if diff := cmp.Diff(*want, run); diff != "" {
 				t.Errorf("run (-want +got):\n%s", diff)
 			}
+			if filepath.Base(fixture) >= "v4" {
+				checkProfiles(t, s, run.ID)
+			}
 			trials, err := s.Trials(t.Context(), run.ID)
 			if err != nil || len(trials) != 2 {
 				t.Fatalf("%d trials, error %v", len(trials), err)

@@ -443,7 +443,7 @@ func TestOpenRefuses(t *testing.T) {
 			if _, err := rawDB(t, path).Exec("PRAGMA user_version = 99"); err != nil {
 				t.Fatal(err)
 			}
-		}, dbcanary.CodeUsage, "its schema is version 99, this dbcanary knows up to 3 (use a newer dbcanary)"},
+		}, dbcanary.CodeUsage, "its schema is version 99, this dbcanary knows up to 4 (use a newer dbcanary)"},
 		{"folder", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)

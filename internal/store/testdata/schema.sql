@@ -1,8 +1,22 @@
+CREATE INDEX profiles_by_run ON profiles (run_id, id);
+
 CREATE INDEX trials_by_run ON trials (run_id, id);
 
 CREATE TABLE metric_names (
   id   INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE profiles (
+  id         INTEGER PRIMARY KEY,  -- in order of measurement
+  run_id     INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  benchmark  TEXT NOT NULL,
+  target     TEXT NOT NULL,        -- targets.name
+  instance   INTEGER NOT NULL,
+  started    TEXT NOT NULL,
+  elapsed_ns INTEGER NOT NULL,
+  operations INTEGER NOT NULL,     -- statements
+  void       TEXT NOT NULL         -- why it shows nothing, '' if it does
 ) STRICT;
 
 CREATE TABLE runs (
@@ -29,6 +43,14 @@ CREATE TABLE settings (
   value    TEXT NOT NULL,
   PRIMARY KEY (run_id, target, kind, position)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stacks (
+  profile_id INTEGER NOT NULL REFERENCES profiles (id) ON DELETE CASCADE,
+  position   INTEGER NOT NULL,
+  sampler    TEXT NOT NULL,        -- 'perf cycles', 'perf cpu-clock', 'gdb'
+  pprof      BLOB NOT NULL,        -- a gzipped profile.proto
+  PRIMARY KEY (profile_id, position)
+) STRICT;
 
 CREATE TABLE targets (
   run_id   INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -76,6 +98,16 @@ CREATE TABLE trials (
   per_second  TEXT CHECK (json_valid(per_second)),  -- [events in second 1, …], NULL if not recorded
   histogram   BLOB                  -- HDR histogram V2, compressed; NULL if not recorded
 , metrics TEXT CHECK (json_valid(metrics))) STRICT;
+
+CREATE TABLE waits (
+  profile_id INTEGER NOT NULL REFERENCES profiles (id) ON DELETE CASCADE,
+  position   INTEGER NOT NULL,     -- the most time first
+  event      TEXT NOT NULL,        -- 'wait/synch/mutex/innodb/trx_sys_mutex', 'LWLock:WALWrite'
+  count      INTEGER NOT NULL,     -- waits; of a sampled event the samples that saw it
+  total_ns   INTEGER NOT NULL,
+  sampled    INTEGER NOT NULL CHECK (sampled IN (0, 1)),  -- 1: estimated from samples, not timed
+  PRIMARY KEY (profile_id, position)
+) STRICT, WITHOUT ROWID;
 
 CREATE VIEW rates AS
 SELECT run_id, benchmark, target, instance, block, started,
