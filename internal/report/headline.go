@@ -73,28 +73,40 @@ func share(count, all int) string {
 	return fmt.Sprintf("in %d of %d benchmarks", count, all)
 }
 
-// headlines gives the sentence of each target in the order of the plan, and what is
-// wrong with the run as a whole before them.
+// headlines gives the sentences of all bases.
 func (r *Report) headlines() []string {
+	lines := r.ownHeadlines()
+	for _, further := range r.Further {
+		lines = append(lines, further.sentences()...)
+	}
+	return lines
+}
+
+// ownHeadlines gives those of one base, and what is wrong with the run as a whole
+// before them.
+func (r *Report) ownHeadlines() []string {
 	if len(r.compared()) == 0 {
 		return []string{"There is nothing to compare: the run has fewer than two targets."}
 	}
-	var lines []string
 	if r.Noise.Slices == r.Noise.Void {
-		lines = append(lines, "No slice was measured that counts.")
+		return append([]string{"No slice was measured that counts."}, r.sentences()...)
 	}
+	return r.sentences()
+}
+
+// sentences gives the sentence of each target in the order of the plan.
+func (r *Report) sentences() []string {
 	dropped := map[string]bool{}
 	for _, target := range r.Run.Targets {
 		dropped[target.Name] = target.Dropped != ""
 	}
-	for _, view := range r.views() {
-		for _, target := range view.compared() {
-			text := view.headline(target)
-			if dropped[target] {
-				text += "; it was dropped before the end"
-			}
-			lines = append(lines, text+".")
+	var lines []string
+	for _, target := range r.compared() {
+		text := r.headline(target)
+		if dropped[target] {
+			text += "; it was dropped before the end"
 		}
+		lines = append(lines, text+".")
 	}
 	return lines
 }

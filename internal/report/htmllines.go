@@ -20,7 +20,7 @@ type pageLine struct {
 type pageChange struct {
 	Benchmark int     `json:"benchmark"`
 	Target    int     `json:"target"`   // the first one after the change
-	Relative  number4 `json:"relative"` // size as a part of the level before
+	Relative  figure `json:"relative"` // size as a part of the level before
 	Word      string  `json:"word"`     // "slower", "faster"
 	State     string  `json:"state"`    // "confirmed", "suspect"
 }
@@ -41,10 +41,14 @@ func (r *Report) pageLines() ([]pageLine, error) {
 		lines[at].Targets = append(lines[at].Targets, i)
 	}
 	lines = slices.DeleteFunc(lines, func(l pageLine) bool { return len(l.Targets) < leastVersions })
-	if len(lines) == 0 || len(r.trials) == 0 {
+	if len(lines) == 0 {
 		return lines, nil
 	}
-	found, err := history.New(history.FromRun(r.Run, r.trials), nil, history.Options{Method: "auto"})
+	measured := history.FromRun(r.Run, r.trials)
+	if len(measured.Series) == 0 { // every slice is void
+		return lines, nil
+	}
+	found, err := history.New(measured, nil, history.Options{Method: "auto"})
 	if err != nil {
 		return lines, err
 	}
@@ -76,7 +80,7 @@ func (r *Report) pageChanges(line pageLine, found *history.Report) []pageChange 
 			size, _, _ := c.Relative()
 			changes = append(changes, pageChange{
 				Benchmark: benchmarks[f.Series.Benchmark], Target: line.Targets[at],
-				Relative: number4(size), Word: c.Word, State: string(c.State),
+				Relative: figure(size), Word: c.Word, State: string(c.State),
 			})
 		}
 	}

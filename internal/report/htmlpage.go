@@ -18,12 +18,12 @@ import (
 type (
 	page struct {
 		Title       string           `json:"title"`
-		Note        string           `json:"note"`
+		Notes       []string         `json:"notes"`
 		Run         pageRun          `json:"run"`
 		Facts       [][2]string      `json:"facts"` // label and text: host, work, noise
 		Problems    []string         `json:"problems"`
 		Missing     [][3]string      `json:"missing"` // target, probe, reason
-		MinEffect   number4          `json:"minEffect"`
+		MinEffect   figure          `json:"minEffect"`
 		Targets     []pageTarget     `json:"targets"`
 		Benchmarks  []pageBenchmark  `json:"benchmarks"`
 		Bases       []pageBase       `json:"bases"` // by target: the report against each
@@ -31,6 +31,7 @@ type (
 		Costs       [][]pageCost     `json:"costs"` // by benchmark and target
 		Lines       []pageLine       `json:"lines"`
 		Differences []pageDifference `json:"differences"`
+		Builds      []pageDifference `json:"builds"`
 		Profiles    []pageProfile    `json:"profiles"`
 		Trials      pageTrials       `json:"trials"`
 		Texts       []string         `json:"texts"`
@@ -61,21 +62,21 @@ type (
 		Cells     [][]pageCell `json:"cells"` // by benchmark and target; null for the base itself
 		Groups    []pageGroup  `json:"groups"`
 	}
-	// pageCell is a comparison: verdict, ratio, low, high, those of CPU, instances,
-	// void slices, smallest detectable effect, reason, and then the warnings.
+	// pageCell is a comparison: verdict, ratio, low, high, the same four of CPU,
+	// instances, void slices, smallest detectable effect, reason, and then the warnings.
 	pageCell  []any
 	pageGroup struct {
 		Group   string  `json:"group"` // "" for the whole suite
 		Target  int     `json:"target"`
 		Verdict int     `json:"verdict"`
-		Min     number4 `json:"min"`
-		Max     number4 `json:"max"`
-		Avg     number4 `json:"avg"`
-		Median  number4 `json:"median"`
+		Min     ratio `json:"min"`
+		Max     ratio `json:"max"`
+		Avg     ratio `json:"avg"`
+		Median  ratio `json:"median"`
 		Counts  [4]int  `json:"counts"` // by verdict
 	}
 	// pageCost is operations by second and what one operation took, as pageCosts names them.
-	pageCost       []number4
+	pageCost       []figure
 	pageDifference struct {
 		Name   string    `json:"name"`
 		Chosen bool      `json:"chosen"`
@@ -87,10 +88,10 @@ type (
 		Target    []int     `json:"target"`
 		Instance  []int     `json:"instance"`
 		Block     []int     `json:"block"`
-		Seconds   []number4 `json:"seconds"` // since the run started
-		QPS       []number4 `json:"qps"`
-		CPUUs     []number4 `json:"cpuUs"`
-		P95Ms     []number4 `json:"p95Ms"`
+		Seconds   []figure `json:"seconds"` // since the run started
+		QPS       []figure `json:"qps"`
+		CPUUs     []figure `json:"cpuUs"`
+		P95Ms     []figure `json:"p95Ms"`
 		Void      []int     `json:"void"` // text; 0 is "", for slices that count
 	}
 )
@@ -100,15 +101,31 @@ func verdictCodes() []dbcanary.Verdict {
 	return []dbcanary.Verdict{dbcanary.Slower, dbcanary.Faster, dbcanary.Same, dbcanary.Inconclusive}
 }
 
-// number4 is a JSON number of four digits, null for one that is not known.
-type number4 float64
+// figure is a JSON number of six digits, null for one that is not known.
+type figure float64
 
 // MarshalJSON is that of json.Marshaler.
-func (n number4) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+func (f figure) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
 		return []byte("null"), nil
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(float64(n), 'g', 4, 64), 64)
+	return shortNumber(strconv.FormatFloat(float64(f), 'g', 6, 64))
+}
+
+// ratio is a JSON number as the other formats print it, so that no two of them
+// differ in the last digit; null for one that is not known.
+type ratio float64
+
+// MarshalJSON is that of json.Marshaler.
+func (r ratio) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(r)) || math.IsInf(float64(r), 0) {
+		return []byte("null"), nil
+	}
+	return shortNumber(ratioText(float64(r)))
+}
+
+func shortNumber(text string) ([]byte, error) {
+	rounded, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +154,9 @@ func (t *texts) number(text string) int {
 func (r *Report) page() (page, error) {
 	texts := newTexts()
 	p := page{
-		Title: r.pageTitle(), Note: r.stateNote(), Problems: list(r.Run.Problems), Missing: [][3]string{},
-		MinEffect: number4(r.Run.Plan.MinEffect), Targets: []pageTarget{}, Benchmarks: []pageBenchmark{},
-		Bases: []pageBase{}, Shown: []int{}, Costs: [][]pageCost{}, Differences: []pageDifference{},
+		Title: r.pageTitle(), Notes: r.pageNotes(), Problems: list(r.Run.Problems), Missing: [][3]string{},
+		MinEffect: figure(r.Run.Plan.MinEffect), Targets: []pageTarget{}, Benchmarks: []pageBenchmark{},
+		Bases: []pageBase{}, Shown: []int{}, Costs: [][]pageCost{},
 	}
 	p.Run = pageRun{
 		ID: r.Run.ID, UID: r.Run.UID, State: string(r.Run.State), Program: r.Run.Program,
@@ -174,9 +191,7 @@ func (r *Report) page() (page, error) {
 	}
 	slices.SortFunc(p.Shown, func(a, b int) int { return r.viewIndex(a) - r.viewIndex(b) })
 	p.Costs = r.pageCosts()
-	for _, d := range r.Differences {
-		p.Differences = append(p.Differences, pageDifference{Name: d.Name, Chosen: d.Chosen, Values: d.Values})
-	}
+	p.Differences, p.Builds = pageDifferences(r.Differences), pageDifferences(r.Builds)
 	p.Trials = r.pageTrials(texts)
 	var err error
 	if p.Lines, err = r.pageLines(); err != nil {
@@ -185,6 +200,11 @@ func (r *Report) page() (page, error) {
 	p.Profiles, err = r.pageProfiles(texts)
 	p.Texts = texts.list
 	return p, err
+}
+
+// pageNotes are what a reader must know before the verdicts.
+func (r *Report) pageNotes() []string {
+	return slices.DeleteFunc([]string{r.stateNote(), r.basesNote()}, func(note string) bool { return note == "" })
 }
 
 func pageTime(t time.Time) string {
@@ -232,9 +252,7 @@ func (r *Report) viewsOfAll() []*Report {
 
 func (r *Report) pageBase(view *Report, texts *texts) pageBase {
 	base := pageBase{Headlines: []string{}, Cells: make([][]pageCell, len(r.Run.Plan.Benchmarks)), Groups: []pageGroup{}}
-	for _, target := range view.compared() {
-		base.Headlines = append(base.Headlines, view.headline(target)+".")
-	}
+	base.Headlines = append(base.Headlines, view.ownHeadlines()...)
 	benchmarks, targets := r.indexes()
 	for i := range base.Cells {
 		base.Cells[i] = make([]pageCell, len(r.Run.Targets))
@@ -248,9 +266,9 @@ func (r *Report) pageBase(view *Report, texts *texts) pageBase {
 		}
 		cell := pageCell{
 			slices.Index(codes, c.Verdict),
-			number4(c.QPSRatio.Ratio), number4(c.QPSRatio.Low), number4(c.QPSRatio.High),
-			number4(c.CPURatio.Ratio), number4(c.CPURatio.Low), number4(c.CPURatio.High),
-			c.Instances, c.VoidSlices, number4(c.MinDetectable), texts.number(c.Reason),
+			ratio(c.QPSRatio.Ratio), ratio(c.QPSRatio.Low), ratio(c.QPSRatio.High),
+			slices.Index(codes, c.CPUVerdict), ratio(c.CPURatio.Ratio), ratio(c.CPURatio.Low), ratio(c.CPURatio.High),
+			c.Instances, c.VoidSlices, figure(c.MinDetectable), texts.number(c.Reason),
 		}
 		for _, warning := range c.Warnings {
 			cell = append(cell, texts.number(warning))
@@ -260,11 +278,19 @@ func (r *Report) pageBase(view *Report, texts *texts) pageBase {
 	for _, g := range view.Groups {
 		base.Groups = append(base.Groups, pageGroup{
 			Group: g.Name, Target: targets[g.Target], Verdict: slices.Index(codes, g.Verdict),
-			Min: number4(g.Min), Max: number4(g.Max), Avg: number4(g.Avg), Median: number4(g.Median),
+			Min: ratio(g.Min), Max: ratio(g.Max), Avg: ratio(g.Avg), Median: ratio(g.Median),
 			Counts: [4]int{g.Slower, g.Faster, g.Same, g.Inconclusive},
 		})
 	}
 	return base
+}
+
+func pageDifferences(differences []SettingDifference) []pageDifference {
+	rows := []pageDifference{}
+	for _, d := range differences {
+		rows = append(rows, pageDifference{Name: d.Name, Chosen: d.Chosen, Values: d.Values})
+	}
+	return rows
 }
 
 // indexes numbers benchmarks by label and targets by name.
@@ -293,7 +319,7 @@ func (r *Report) pageCosts() [][]pageCost {
 		}
 		var cost pageCost
 		for _, value := range []float64{c.Rate, c.ServerUs, c.ClientUs, c.HostUs, c.Switches, c.Reads, c.ReadKB, c.WriteKB} {
-			cost = append(cost, number4(value))
+			cost = append(cost, figure(value))
 		}
 		costs[row][column] = cost
 	}
@@ -312,14 +338,14 @@ func (r *Report) pageTrials(texts *texts) pageTrials {
 		}
 		t.Benchmark, t.Target = append(t.Benchmark, benchmark), append(t.Target, target)
 		t.Instance, t.Block = append(t.Instance, trial.Instance), append(t.Block, trial.Block)
-		t.Seconds = append(t.Seconds, number4(math.Round(trial.Started.Sub(r.Run.Started).Seconds())))
-		t.QPS = append(t.QPS, number4(trial.QPS()))
+		t.Seconds = append(t.Seconds, figure(math.Round(trial.Started.Sub(r.Run.Started).Seconds())))
+		t.QPS = append(t.QPS, figure(trial.QPS()))
 		cpu := math.NaN()
 		if trial.ServerCPUNs >= 0 && trial.Operations > 0 {
 			cpu = float64(trial.ServerCPUNs) / float64(trial.Operations) / 1e3
 		}
-		t.CPUUs = append(t.CPUUs, number4(cpu))
-		t.P95Ms = append(t.P95Ms, number4(float64(trial.LatencyNs.P95)/1e6))
+		t.CPUUs = append(t.CPUUs, figure(cpu))
+		t.P95Ms = append(t.P95Ms, figure(float64(trial.LatencyNs.P95)/1e6))
 		t.Void = append(t.Void, texts.number(clean(trial.Void)))
 	}
 	return t

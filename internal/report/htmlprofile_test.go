@@ -136,18 +136,18 @@ func TestPageProfiles_Heavy(t *testing.T) {
 func TestHTMLProfiles(t *testing.T) {
 	b := open(t, profiled(t))
 	rows := value[[]string](b, `[...document.querySelectorAll("#profiles .waits tbody tr")].map(r => [...r.children].map(c => c.textContent).join("|"))`)
-	if diff := cmp.Diff([]string{"wait/synch/mutex/trx_sysfrom samples|0|9.00|+9.00|–", "wait/io/file/sql/binlog|4.00|6.00|+2.00|1.50"}, rows); diff != "" {
+	if diff := cmp.Diff([]string{"wait/synch/mutex/trx_sysfrom samples|0|9.00|+9.00|–", "wait/io/file/sql/binlog|4.00|6.00|+2.00|1.500"}, rows); diff != "" {
 		t.Error("waits:", diff)
 	}
 	frames := `[...document.querySelectorAll("#profiles .frame")].map(f => f.textContent + " " + f.className.replace("frame ", ""))`
 	if diff := cmp.Diff([]string{"all more", "main more", "parse more", "lex more", "run alike", "cache less"}, value[[]string](b, frames)); diff != "" {
 		t.Error("difference:", diff)
 	}
-	title := value[string](b, `[...document.querySelectorAll("#profiles .frame")].find(f => f.textContent === "lex").title`)
+	title := value[string](b, `[...document.querySelectorAll("#profiles .frame")].find(f => f.textContent === "lex").dataset.tip`)
 	if want := "lex\n+40.0 % of all that an operation costs on the base\n50.0 % of the samples, 20.0 % on the base"; title != want {
 		t.Errorf("the tooltip is %q, want %q", title, want)
 	}
-	b.do(chromedp.Click(`#profiles .frame[title^="parse"]`))
+	b.do(chromedp.Click(`#profiles .frame[data-tip^="parse"]`))
 	zoomed := value[[]string](b, frames)
 	if diff := cmp.Diff([]string{"all below", "main below", "parse more", "lex more"}, zoomed); diff != "" {
 		t.Error("zoomed:", diff)

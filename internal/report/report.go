@@ -72,6 +72,8 @@ func writers() []writer {
 		{"rqps", perBase((*Report).writeRQPS)},
 		{"summary", (*Report).writeSummaries},
 		{"metrics", perBase((*Report).writeMetrics)},
+		{"sweep", perBase((*Report).writeSweep)},
+		{"response", perBase((*Report).writeResponse)},
 		{"xlsx", (*Report).writeXLSX},
 		{"github", (*Report).writeGitHub},
 		{"junit", (*Report).writeJUnit},
@@ -92,8 +94,8 @@ func Formats() []string {
 	return names
 }
 
-// Binary tells whether a format is no text.
-func Binary(format string) bool { return format == "xlsx" }
+// Binary tells whether a format is nothing to read in a terminal.
+func Binary(format string) bool { return format == "xlsx" || format == "html" }
 
 // Write writes the report in a format of Formats; another one is an error with
 // dbcanary.CodeUsage.

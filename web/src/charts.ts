@@ -1,6 +1,6 @@
 // Charts in SVG: intervals of one target, lines over versions, and the instances behind one comparison.
 
-import { type Data, type Line, type State, known, percentText, ratioText, rows, verdicts } from "./data";
+import { type Data, type Estimate, type Line, type State, compared, intervalText, known, percentText, ratioText, rows, verdicts } from "./data";
 import { h, svg } from "./dom";
 
 /** Round numbers that divide a range into about so many parts. */
@@ -34,11 +34,11 @@ function cut(text: string, letters: number): string {
 
 /** A dot with its interval for each benchmark of one target. */
 export function intervals(data: Data, state: State, target: number, update: (change: Partial<State>) => void): HTMLElement {
-  const cells = data.bases[state.base].cells;
-  const list = rows(data, { ...state, sort: null, verdict: -1 }).filter((i) => known(cells[i][target]?.[1]));
+  const of = (benchmark: number): Estimate | undefined => compared(data, state.base, benchmark, target)?.qps;
+  const list = rows(data, { ...state, sort: null, verdict: -1 }).filter((i) => known(of(i)?.ratio));
   if (list.length === 0) return h("p", { class: "none" }, "nothing was measured of this target");
   const cap = (v: number): number => Math.min(v, 4);
-  const values = list.flatMap((i) => [cells[i][target]![1]!, cells[i][target]![2], cells[i][target]![3]].filter(known).map(cap));
+  const values = list.map(of).flatMap((e) => [e!.ratio, e!.low, e!.high].filter(known).map(cap));
   const [low, high] = around(values);
   const labels = 14 + 7.6 * Math.min(mostLetters, Math.max(...list.map((i) => data.benchmarks[i].label.length)));
   const width = 980;
@@ -56,17 +56,17 @@ export function intervals(data: Data, state: State, target: number, update: (cha
   chart.append(svg("line", { x1: x(1), x2: x(1), y1: 8, y2: height - 32, class: "one" }),
     svg("text", { x: (labels + width - 70) / 2, y: height - 2, class: "tick", "text-anchor": "middle" }, `QPS relative to ${data.targets[state.base].name}`));
   list.forEach((benchmark, n) => {
-    const cell = cells[benchmark][target]!;
+    const estimate = of(benchmark)!;
     const y = 22 + n * line;
-    const from = known(cell[2]) ? cell[2] : low;
-    const to = known(cell[3]) ? cell[3] : high;
-    chart.append(svg("g", { class: `interval ${verdicts[cell[0]]}`, click: () => update({ focus: { benchmark, target } }) },
-      svg("title", {}, `${data.benchmarks[benchmark].label}: ${verdicts[cell[0]]}, ${ratioText(cell[1])} (${ratioText(cell[2])} to ${ratioText(cell[3])})`),
+    const from = known(estimate.low) ? estimate.low : low;
+    const to = known(estimate.high) ? estimate.high : high;
+    chart.append(svg("g", { class: `interval ${verdicts[estimate.verdict]}`, click: () => update({ focus: { benchmark, target } }),
+      "data-tip": `${data.benchmarks[benchmark].label}: ${verdicts[estimate.verdict]}\n${ratioText(estimate.ratio)}, interval ${intervalText(estimate)}` },
       svg("rect", { x: 0, y: y - 11, width, height: line, class: "hit" }),
       svg("text", { x: labels - 10, y: y + 4, "text-anchor": "end" }, cut(data.benchmarks[benchmark].label, mostLetters)),
       svg("line", { x1: x(from), x2: x(to), y1: y, y2: y, class: "whisker" }),
-      svg("circle", { cx: x(cell[1]!), cy: y, r: 4.5 }),
-      svg("text", { x: width - 62, y: y + 4 }, ratioText(cell[1]))));
+      svg("circle", { cx: x(estimate.ratio!), cy: y, r: 4.5 }),
+      svg("text", { x: width - 62, y: y + 4 }, ratioText(estimate.ratio))));
   });
   return h("div", { class: "scroll" }, chart);
 }
@@ -79,12 +79,11 @@ export function lines(data: Data, state: State, line: Line, published: boolean):
 }
 
 function lineChart(data: Data, state: State, line: Line, benchmark: number, published: boolean): HTMLElement {
-  const cells = data.bases[state.base].cells[benchmark];
   const points = line.targets.map((target) => {
-    const cell = cells[target];
-    return target === state.base ? { target, ratio: 1, low: 1, high: 1 } : { target, ratio: cell?.[1], low: cell?.[2], high: cell?.[3] };
+    const estimate = compared(data, state.base, benchmark, target)?.qps;
+    return { target, estimate: estimate ?? { ratio: target === state.base ? 1 : null, low: null, high: null, verdict: -1 } };
   });
-  const values = points.flatMap((p) => [p.ratio, p.low, p.high]).filter(known).map((v) => Math.min(v, 4));
+  const values = points.flatMap(({ estimate: e }) => [e.ratio, e.low, e.high]).filter(known).map((v) => Math.min(v, 4));
   let [low, high] = around(values);
   if (published) low = Math.min(low, 0.7);
   const width = 300;
@@ -101,11 +100,12 @@ function lineChart(data: Data, state: State, line: Line, benchmark: number, publ
   for (const change of line.changes.filter((c) => c.benchmark === benchmark)) {
     const at = line.targets.indexOf(change.target);
     const edge = (x(at) + x(Math.max(0, at - 1))) / 2;
-    chart.append(svg("g", { class: `change ${change.word}` }, svg("title", {}, `${change.word} by ${percentText(change.relative).slice(1)} with ${data.targets[change.target].name} (${change.state})`),
+    const late = at > points.length / 2; // there is more room for the text before it
+    chart.append(svg("g", { class: `change ${change.word} ${change.state}`, "data-tip": `${change.word} by ${percentText(change.relative).slice(1)} with ${data.targets[change.target].name} (${change.state})` },
       svg("line", { x1: edge, x2: edge, y1: 6, y2: height - 42 }),
-      svg("text", { x: edge + 3, y: 15 }, percentText(change.relative))));
+      svg("text", { x: edge + (late ? -4 : 4), y: height - 46, "text-anchor": late ? "end" : "start" }, `${percentText(change.relative)}${change.state === "suspect" ? " ?" : ""}`)));
   }
-  const path = points.filter((p) => known(p.ratio)).map((p) => `${x(line.targets.indexOf(p.target)).toFixed(1)},${y(p.ratio!).toFixed(1)}`).join(" ");
+  const path = points.flatMap(({ estimate: e }, i) => (known(e.ratio) ? [`${x(i).toFixed(1)},${y(e.ratio).toFixed(1)}`] : [])).join(" ");
   chart.append(svg("polyline", { points: path, class: "line" }));
   const every = Math.ceil(points.length / 6);
   points.forEach((p, i) => {
@@ -113,11 +113,13 @@ function lineChart(data: Data, state: State, line: Line, benchmark: number, publ
       const name = data.targets[p.target].name.replace(/^[a-z]+@/, "");
       chart.append(svg("text", { x: x(i), y: height - 26, class: "tick", "text-anchor": "middle" }, cut(name, 11)));
     }
-    if (!known(p.ratio)) return;
-    const verdict = cells[p.target] ? verdicts[cells[p.target]![0]] : "base";
-    const mark = svg("g", { class: `interval ${verdict}` }, svg("title", {}, `${data.targets[p.target].name}: ${ratioText(p.ratio)} (${ratioText(p.low ?? null)} to ${ratioText(p.high ?? null)})`));
-    if (known(p.low) && known(p.high)) mark.append(svg("line", { x1: x(i), x2: x(i), y1: y(p.low), y2: y(p.high), class: "whisker" }));
-    mark.append(svg("circle", { cx: x(i), cy: y(p.ratio), r: 3.5 }));
+    const e = p.estimate;
+    if (!known(e.ratio)) return;
+    const verdict: string = verdicts[e.verdict] ?? "base";
+    const tip = `${data.targets[p.target].name}: ${verdict}${verdict === "base" ? "" : `\n${ratioText(e.ratio)}, interval ${intervalText(e)}`}`;
+    const mark = svg("g", { class: `interval ${verdict}`, "data-tip": tip });
+    if (known(e.low) && known(e.high)) mark.append(svg("line", { x1: x(i), x2: x(i), y1: y(e.low), y2: y(e.high), class: "whisker" }));
+    mark.append(svg("circle", { cx: x(i), cy: y(e.ratio), r: 3.5 }));
     chart.append(mark);
   });
   return h("figure", {}, h("figcaption", {}, data.benchmarks[benchmark].label), chart);
@@ -151,8 +153,10 @@ export function slices(data: Data, base: number, target: number, benchmark: numb
   }
   chart.append(svg("text", { x: left + (width - left) / 2, y: height - 4, class: "tick", "text-anchor": "middle" }, `instances 1 to ${instances}; queries per second of each slice`));
   for (const p of picked) {
-    chart.append(svg("circle", { cx: x(p), cy: y(p.qps), r: 3.5, class: `slice ${p.side === 0 ? "of-base" : "of-target"}${p.void === "" ? "" : " void"}` },
-      svg("title", {}, `${data.targets[p.side === 0 ? base : target].name}, instance ${p.instance + 1}: ${Math.round(p.qps).toLocaleString("en")} QPS${p.void === "" ? "" : ` (void: ${p.void})`}`)));
+    chart.append(svg("circle", {
+      cx: x(p), cy: y(p.qps), r: 3.5, class: `slice ${p.side === 0 ? "of-base" : "of-target"}${p.void === "" ? "" : " void"}`,
+      "data-tip": `${data.targets[p.side === 0 ? base : target].name}, instance ${p.instance + 1}: ${Math.round(p.qps).toLocaleString("en")} QPS${p.void === "" ? "" : `\nvoid: ${p.void}`}`,
+    }));
   }
   return h("figure", {}, h("figcaption", {}, h("span", { class: "key of-base" }, data.targets[base].name), h("span", { class: "key of-target" }, data.targets[target].name)), chart);
 }

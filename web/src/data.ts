@@ -6,8 +6,30 @@ export const verdictMarks = ["▼", "▲", "=", "?"] as const;
 
 type Num = number | null;
 
-/** verdict, QPS ratio, low, high, CPU ratio, low, high, instances, void slices, detectable, reason, warnings… */
-export type Cell = [number, Num, Num, Num, Num, Num, Num, number, number, Num, number, ...number[]];
+/** A comparison as the data has it; warnings come last. */
+type Cell = [
+  verdict: number, qps: Num, qpsLow: Num, qpsHigh: Num, cpuVerdict: number, cpu: Num, cpuLow: Num, cpuHigh: Num,
+  instances: number, voidSlices: number, detectable: Num, reason: number, ...warnings: number[],
+];
+
+/** A ratio to the base with its interval and its verdict; the interval is null where one instance gives none. */
+export interface Estimate {
+  ratio: Num;
+  low: Num;
+  high: Num;
+  verdict: number; // -1 if unknown
+}
+
+/** A target against a base on one benchmark. */
+export interface Comparison {
+  qps: Estimate;
+  cpu: Estimate;
+  instances: number;
+  voidSlices: number;
+  detectable: Num;
+  reason: string;
+  warnings: string[];
+}
 
 export interface Target {
   name: string;
@@ -56,9 +78,16 @@ export interface Stacks {
   nodes: number[];
 }
 
+/** A setting, or a part of the builds, that is not the same on all targets: its value on each. */
+export interface Difference {
+  name: string;
+  chosen: boolean;
+  values: (string | null)[];
+}
+
 export interface Data {
   title: string;
-  note: string;
+  notes: string[];
   run: { id: number; uid: string; started: string; ended: string; state: string; program: string };
   facts: [string, string][] | null;
   problems: string[];
@@ -71,7 +100,8 @@ export interface Data {
   costs: (Num[] | null)[][];
   lines: Line[];
   profiles: Profile[];
-  differences: { name: string; chosen: boolean; values: (string | null)[] }[];
+  differences: Difference[];
+  builds: Difference[];
   trials: {
     benchmark: number[] | null;
     target: number[];
@@ -113,10 +143,26 @@ export function known(value: number | null | undefined): value is number {
   return typeof value === "number";
 }
 
-/** A ratio as people compare them: two digits after the point, three near one. */
-export function ratioText(value: Num): string {
+/** The comparison of a target with a base; null for the base itself and for what was not compared. */
+export function compared(data: Data, base: number, benchmark: number, target: number): Comparison | null {
+  const cell = data.bases[base].cells[benchmark][target];
+  if (cell === null) return null;
+  const [verdict, qps, qpsLow, qpsHigh, cpuVerdict, cpu, cpuLow, cpuHigh, instances, voidSlices, detectable, reason, ...warnings] = cell;
+  return {
+    qps: { ratio: qps, low: qpsLow, high: qpsHigh, verdict },
+    cpu: { ratio: cpu, low: cpuLow, high: cpuHigh, verdict: cpuVerdict },
+    instances, voidSlices, detectable, reason: data.texts[reason], warnings: warnings.map((w) => data.texts[w]),
+  };
+}
+
+/** A ratio as the other formats print it. */
+export function ratioText(value: Num | undefined): string {
   if (!known(value)) return "–";
-  return Math.abs(value - 1) < 0.1 ? value.toFixed(3) : value.toFixed(2);
+  return value.toFixed(value < 10 ? 3 : value < 100 ? 1 : 0);
+}
+
+export function intervalText(estimate: Estimate): string {
+  return known(estimate.low) && known(estimate.high) ? `${ratioText(estimate.low)}–${ratioText(estimate.high)}` : "unknown";
 }
 
 export function numberText(value: Num | undefined): string {
@@ -134,15 +180,20 @@ export function percentText(value: Num): string {
   return `${percent > 0 ? "+" : percent < 0 ? "−" : ""}${Math.abs(percent).toFixed(1)} %`;
 }
 
+/** What the table shows of a comparison: its server CPU if that was chosen, else its rate. */
+export function shownEstimate(data: Data, state: State, benchmark: number, target: number): Estimate | undefined {
+  const c = compared(data, state.base, benchmark, target);
+  return state.metric === "cpu" ? c?.cpu : c?.qps;
+}
+
 /** The benchmarks that the filters leave, in the order that was asked for. */
 export function rows(data: Data, state: State): number[] {
-  const cells = data.bases[state.base].cells;
   const words = state.search.toLowerCase();
   const kept = data.benchmarks.map((_, i) => i).filter((i) => {
     const benchmark = data.benchmarks[i];
     if (state.group !== "" && benchmark.group !== state.group) return false;
     if (words !== "" && !benchmark.label.toLowerCase().includes(words)) return false;
-    return state.verdict < 0 || cells[i].some((cell) => cell !== null && cell[0] === state.verdict);
+    return state.verdict < 0 || data.targets.some((_, target) => shownEstimate(data, state, i, target)?.verdict === state.verdict);
   });
   const sort = state.sort;
   if (sort === null) {
@@ -150,7 +201,7 @@ export function rows(data: Data, state: State): number[] {
     return kept.sort((a, b) => order.indexOf(data.benchmarks[a].group) - order.indexOf(data.benchmarks[b].group));
   }
   const value = (i: number): number => {
-    const v = state.metric === "absolute" ? data.costs[i][sort.target]?.[0] : cells[i][sort.target]?.[state.metric === "qps" ? 1 : 4];
+    const v = state.metric === "absolute" ? data.costs[i][sort.target]?.[0] : shownEstimate(data, state, i, sort.target)?.ratio;
     return known(v) ? v : Number.NaN;
   };
   return kept.sort((a, b) => {

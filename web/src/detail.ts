@@ -1,28 +1,29 @@
 // What stands behind one comparison, and what was measured in all.
 
-import { type Data, type State, costs, known, numberText, percentText, ratioText, verdictMarks, verdicts } from "./data";
+import { type Data, type State, compared, costs, intervalText, known, numberText, percentText, ratioText, verdictMarks, verdicts } from "./data";
 import { slices } from "./charts";
 import { h } from "./dom";
-import { broken } from "./heat";
+import { broken, cpuWords } from "./heat";
 
 export function detail(data: Data, state: State, close: () => void): HTMLElement | null {
   if (state.focus === null || state.focus.target === state.base) return null;
   const { benchmark, target } = state.focus;
-  const cell = data.bases[state.base].cells[benchmark][target];
-  if (cell === null) return null;
+  const c = compared(data, state.base, benchmark, target);
+  if (c === null) return null;
+  const cpu = c.cpu.verdict < 0 ? "" : `: ${cpuWords[c.cpu.verdict]}`;
   const facts: [string, string][] = [
-    ["QPS ratio", `${ratioText(cell[1])}, interval ${ratioText(cell[2])} to ${ratioText(cell[3])}`],
-    ["server CPU by statement", known(cell[4]) ? `${ratioText(cell[4])} of the base, interval ${ratioText(cell[5])} to ${ratioText(cell[6])}` : "unknown"],
-    ["instances", `${cell[7]}${cell[8] > 0 ? `, ${cell[8]} void slices` : ""}`],
+    ["QPS ratio", `${ratioText(c.qps.ratio)}, interval ${intervalText(c.qps)}`],
+    ["server CPU by statement", known(c.cpu.ratio) ? `${ratioText(c.cpu.ratio)} of the base, interval ${intervalText(c.cpu)}${cpu}` : "unknown"],
+    ["instances", `${c.instances}${c.voidSlices > 0 ? `, ${c.voidSlices} void slices` : ""}`],
   ];
-  if (known(cell[9])) facts.push(["smallest effect that so many could show", percentText(cell[9]).slice(1)]);
-  if (data.texts[cell[10]] !== "") facts.push(["why", data.texts[cell[10]]]);
-  for (const warning of cell.slice(11) as number[]) facts.push(["warning", data.texts[warning]]);
+  if (known(c.detectable)) facts.push(["smallest effect that so many could show", percentText(c.detectable).slice(1)]);
+  if (c.reason !== "") facts.push(["why", c.reason]);
+  for (const warning of c.warnings) facts.push(["warning", warning]);
   const list = h("dl", {}, ...facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
   return h("aside", { class: "detail", "aria-label": "one comparison", tabindex: -1, id: "detail" },
     h("button", { type: "button", class: "close", click: close, "aria-label": "close (Escape)" }, "×"),
     h("h3", {}, data.benchmarks[benchmark].label),
-    h("p", { class: "what" }, h("span", { class: `word ${verdicts[cell[0]]}` }, `${verdictMarks[cell[0]]} ${verdicts[cell[0]]}`),
+    h("p", { class: "what" }, h("span", { class: `word ${verdicts[c.qps.verdict]}` }, `${verdictMarks[c.qps.verdict]} ${verdicts[c.qps.verdict]}`),
       ` ${data.targets[target].name} against ${data.targets[state.base].name}`),
     data.benchmarks[benchmark].about === "" ? null : h("p", { class: "about" }, data.benchmarks[benchmark].about),
     list, costTable(data, state.base, target, benchmark), slices(data, state.base, target, benchmark));
@@ -36,7 +37,7 @@ function costTable(data: Data, base: number, target: number, benchmark: number):
   costs.forEach((cost, i) => {
     const [a, b] = [left?.[i], right?.[i]];
     if (!known(a) && !known(b)) return;
-    body.append(h("tr", {}, h("th", { scope: "row", title: cost.about }, cost.name), h("td", { class: "number" }, numberText(a)), h("td", { class: "number" }, numberText(b)),
+    body.append(h("tr", {}, h("th", { scope: "row", "data-tip": cost.about }, cost.name), h("td", { class: "number" }, numberText(a)), h("td", { class: "number" }, numberText(b)),
       h("td", { class: "number" }, known(a) && known(b) && a > 0 ? ratioText(b / a) : "–")));
   });
   return h("table", { class: "costs" }, h("thead", {}, h("tr", {}, h("th", {}, "medians"), h("th", { scope: "col" }, "base"), h("th", { scope: "col" }, "target"), h("th", { scope: "col" }, "ratio"))), body);

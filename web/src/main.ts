@@ -1,11 +1,12 @@
 // The page of the HTML report: it reads the data that lies in it and draws every part of it.
 
-import { type Data, type State, costs, groups, known, percentText, rows, verdicts } from "./data";
+import { type Data, type Difference, type State, costs, groups, known, percentText, rows, verdictMarks, verdicts } from "./data";
 import { intervals, lines } from "./charts";
 import { detail, hardware, rawTrials } from "./detail";
 import { choice, h, section } from "./dom";
-import { groupTable, heatTable } from "./heat";
+import { broken, cpuMarks, cpuWords, groupTable, heatTable } from "./heat";
 import { type Picked, profiles } from "./profile";
+import { tooltips } from "./tip";
 
 const data = JSON.parse(document.getElementById("data")?.textContent ?? "") as Data;
 const page = document.getElementById("report") as HTMLElement;
@@ -21,6 +22,7 @@ let published = true;
 const parts = {
   headline: h("div", { class: "headline" }),
   controls: h("div", { class: "controls" }),
+  legend: h("p", { class: "legend" }),
   heat: h("div"),
   detail: h("div", { "aria-live": "polite" }),
   groups: h("div"),
@@ -42,6 +44,7 @@ function update(change: Partial<State>): void {
 
 function draw(): void {
   drawHeadline();
+  drawLegend();
   parts.heat.replaceChildren(heatTable(data, state, update));
   parts.detail.replaceChildren(...[detail(data, state, () => update({ focus: null }))].filter((x) => x !== null));
   parts.groups.replaceChildren(groupTable(data, state));
@@ -55,13 +58,24 @@ function drawProfiles(): void {
   if (data.profiles.length > 0) parts.profiles.replaceChildren(...profiles(data, state, picked, drawProfiles));
 }
 
+function drawLegend(): void {
+  const cpu = state.metric === "cpu";
+  const words = (cpu ? cpuWords : verdicts).map((word, i) => h("span", { class: `word ${verdicts[i]}` }, `${(cpu ? cpuMarks : verdictMarks)[i]} ${word}`));
+  const about = {
+    qps: `QPS relative to the base, above 1 is faster; a change of ${percentText(data.minEffect).slice(1)} matters. cpu is server CPU by statement relative to the base. ! has warnings.`,
+    cpu: `server CPU by statement relative to the base, below 1 costs less; a change of ${percentText(data.minEffect).slice(1)} matters. ! has warnings.`,
+    absolute: "queries per second, median of the instances",
+  };
+  parts.legend.replaceChildren(...(state.metric === "absolute" ? [] : words), h("span", {}, about[state.metric]));
+}
+
 const mostSentences = 6;
 
 function drawHeadline(): void {
   const sentences = (data.bases[state.base]?.headlines ?? []).map((text) => h("p", { class: "sentence" }, text));
   const more = sentences.slice(mostSentences);
   parts.headline.replaceChildren(
-    ...(data.note === "" ? [] : [h("p", { class: "note" }, data.note)]),
+    ...data.notes.map((text) => h("p", { class: "note" }, text)),
     ...sentences.slice(0, mostSentences),
     ...(more.length === 0 ? [] : [h("details", {}, h("summary", {}, `${more.length} more targets`), ...more)]),
     ...(data.shown.includes(state.base) || data.targets.length === 0 ? [] : [h("p", { class: "note" }, `Verdicts are those of a report whose only base is ${data.targets[state.base].name}.`)]),
@@ -115,18 +129,20 @@ function circumstances(): HTMLElement[] {
     ...data.problems.flatMap((text) => [h("dt", {}, "problem"), h("dd", {}, text)]),
     ...data.missing.flatMap(([target, probe, reason]) => [h("dt", {}, `not probed: ${probe}`), h("dd", {}, target === "" ? reason : `${target}: ${reason}`)]));
   const list = [section("targets", "Targets", targets), section("how", "How it was measured", how)];
-  if (data.differences.length > 0) list.push(section("settings", "Settings that differ", settings()));
+  if (data.differences.length > 0) list.push(section("settings", "Settings that differ", differences(data.differences, "setting")));
+  if (data.builds.length > 0) list.push(section("builds", "How the builds differ", differences(data.builds, "part")));
   list.push(section("trials", "Every slice", rawTrials(data)));
   return list;
 }
 
-function settings(): HTMLElement {
-  const body = h("tbody", {}, ...data.differences.map((d) => h("tr", { class: d.chosen ? "chosen" : "" }, h("th", { scope: "row" }, d.name),
+function differences(list: Difference[], what: string): HTMLElement {
+  const body = h("tbody", {}, ...list.map((d) => h("tr", { class: d.chosen ? "chosen" : "" }, h("th", { scope: "row" }, d.name),
     ...d.values.map((v) => h("td", {}, v === null ? h("span", { class: "none" }, "none") : h("code", {}, v))))));
-  const chosen = data.differences.filter((d) => d.chosen).length;
-  const details = h("details", {}, h("summary", {}, `${data.differences.length} settings${chosen > 0 ? `, ${chosen} of them chosen` : ""}`),
-    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "setting"), ...data.targets.map((t) => h("th", { scope: "col" }, t.name)))), body)));
-  details.open = data.differences.length <= 20;
+  const chosen = list.filter((d) => d.chosen).length;
+  const details = h("details", {}, h("summary", {}, `${list.length} ${what}${list.length === 1 ? "" : "s"}${chosen > 0 ? `, ${chosen} of them chosen` : ""}`),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${what}s by target` },
+      h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, what), ...data.targets.map((t) => h("th", { scope: "col" }, ...broken(t.name))))), body)));
+  details.open = list.length <= 20;
   return details;
 }
 
@@ -135,8 +151,7 @@ function start(): void {
   page.append(h("header", {}, h("p", { class: "program" }, `dbcanary ${run.program}, run ${run.id} (${run.uid}), ${run.started}, ${run.state}`), h("h1", {}, data.title), parts.headline));
   if (data.targets.length > 0 && data.benchmarks.length > 0) {
     page.append(section("verdicts", "Verdicts", parts.controls,
-      h("p", { class: "legend" }, ...verdicts.map((v, i) => h("span", { class: `word ${v}` }, `${["▼", "▲", "=", "?"][i]} ${v}`)),
-        h("span", {}, `above 1 is faster; a change of ${percentText(data.minEffect).slice(1)} matters; cpu is server CPU by statement relative to the base`)),
+      parts.legend,
       parts.heat, parts.detail));
     page.append(section("groups", "By group", parts.groups));
     page.append(section("intervals", "Intervals", parts.intervals));
@@ -151,3 +166,4 @@ function start(): void {
 }
 
 start();
+tooltips();

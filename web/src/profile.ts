@@ -76,9 +76,7 @@ function paint(frame: Frame, whole: Frame, compared: boolean): [string, string] 
 /** A flame graph: the root lies at the bottom; a frame zooms in, and arrows go from frame to frame. */
 export function flame(root: Frame, compared: boolean, label: string): HTMLElement {
   const box = h("div", { class: "flame", role: "tree", "aria-label": label });
-  const said = h("p", { class: "flame-said", role: "status" });
   const parents = new Map<Frame, Frame>();
-  const say = (frame: Frame): void => { said.textContent = frameText(frame, root, compared).replaceAll("\n", " · "); };
   let zoomed = root;
   const draw = (focus: Frame | null): void => {
     const buttons = new Map<Frame, HTMLElement>();
@@ -87,8 +85,8 @@ export function flame(root: Frame, compared: boolean, label: string): HTMLElemen
       depth = Math.max(depth, level);
       const [kind, strength] = paint(frame, root, compared);
       const button = h("button", {
-        type: "button", role: "treeitem", class: `frame ${kind}`, tabindex: frame === zoomed ? 0 : -1, title: frameText(frame, root, compared),
-        "aria-level": level + 1, click: () => zoom(frame), focus: () => say(frame), mouseenter: () => say(frame),
+        type: "button", role: "treeitem", class: `frame ${kind}`, tabindex: frame === zoomed ? 0 : -1, "data-tip": frameText(frame, root, compared),
+        "aria-level": level + 1, click: () => zoom(frame),
       }, frame.name);
       button.setAttribute("style", `left: ${(100 * left).toFixed(3)}%; width: ${(100 * width).toFixed(3)}%; bottom: ${level * height}px; ${strength}`);
       buttons.set(frame, button);
@@ -108,7 +106,7 @@ export function flame(root: Frame, compared: boolean, label: string): HTMLElemen
     const below: Frame[] = [];
     for (let frame = parents.get(zoomed); frame; frame = parents.get(frame)) below.unshift(frame);
     below.forEach((frame, level) => {
-      const button = h("button", { type: "button", class: "frame below", title: frameText(frame, root, compared), click: () => zoom(frame) }, frame.name);
+      const button = h("button", { type: "button", class: "frame below", "data-tip": frameText(frame, root, compared), click: () => zoom(frame) }, frame.name);
       button.setAttribute("style", `left: 0; width: 100%; bottom: ${level * height}px`);
       box.append(button);
     });
@@ -141,7 +139,7 @@ export function flame(root: Frame, compared: boolean, label: string): HTMLElemen
     draw(frame);
   };
   draw(null);
-  return h("div", {}, h("div", { class: "scroll" }, box), said);
+  return h("div", { class: "scroll" }, box);
 }
 
 /** What threads waited for by operation, on base and target. */
