@@ -1,0 +1,181 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/workload"
+	"github.com/dbcanary/dbcanary/stat"
+)
+
+// sweep is a benchmark that was measured at several numbers of connections.
+type sweep struct {
+	name   string // without the number
+	points []sweepPoint
+}
+
+type sweepPoint struct {
+	label   string
+	threads int
+}
+
+// sweeps gathers the benchmarks of the plan that differ by their number of
+// connections alone, in the order of the plan. One that names no number has the plan's.
+func (r *Report) sweeps() []sweep {
+	var list []sweep
+	for _, planned := range r.Run.Plan.Benchmarks {
+		name, threads := planned.Label, r.Run.Plan.Threads
+		if b, err := workload.Find(planned.Label); err == nil && b.Threads > 0 && b.Program == nil {
+			name, threads = strings.TrimSuffix(planned.Label, fmt.Sprintf(" threads=%d", b.Threads)), b.Threads
+		}
+		at := slices.IndexFunc(list, func(s sweep) bool { return s.name == name })
+		if at < 0 {
+			at = len(list)
+			list = append(list, sweep{name: name})
+		}
+		list[at].points = append(list[at].points, sweepPoint{planned.Label, threads})
+	}
+	return list
+}
+
+// eventRates gives events by second, by benchmark and target: the median over
+// instances.
+func (r *Report) eventRates() map[[2]string]float64 {
+	type sum struct{ events, seconds float64 }
+	instances := map[[2]string]map[int]sum{}
+	for i := range r.trials {
+		t := &r.trials[i]
+		if t.Void != "" || t.ElapsedNs <= 0 || t.Events <= 0 {
+			continue
+		}
+		key := [2]string{t.Benchmark, t.Target}
+		if instances[key] == nil {
+			instances[key] = map[int]sum{}
+		}
+		s := instances[key][t.Instance]
+		instances[key][t.Instance] = sum{s.events + float64(t.Events), s.seconds + float64(t.ElapsedNs)/1e9}
+	}
+	rates := map[[2]string]float64{}
+	for key, of := range instances {
+		var values []float64
+		for _, s := range of {
+			values = append(values, s.events/s.seconds)
+		}
+		rates[key] = stat.Median(values)
+	}
+	return rates
+}
+
+// writeSweep writes the table of bug reports on concurrency: events by second at
+// each number of connections, and how many times the base's is each target's.
+func (r *Report) writeSweep(w io.Writer, _ Options) error {
+	rates := r.eventRates()
+	var b strings.Builder
+	for i, s := range r.sweeps() {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		rows := [][]string{append([]string{clean(s.name)}, versionNames(r.Run)...), {"threads"}}
+		for range r.Run.Plan.Targets {
+			rows[1] = append(rows[1], "throughput")
+		}
+		for range r.compared() {
+			rows[0], rows[1] = append(rows[0], ""), append(rows[1], "throughput ratio")
+		}
+		for _, p := range s.points {
+			row := []string{fmt.Sprint(p.threads)}
+			base := rateOf(rates, p.label, r.base())
+			for _, target := range r.Run.Plan.Targets {
+				row = append(row, fixed(rateOf(rates, p.label, target), 2))
+			}
+			for _, target := range r.compared() {
+				row = append(row, fixed(base/rateOf(rates, p.label, target), 2))
+			}
+			rows = append(rows, row)
+		}
+		boxed(&b, rows)
+	}
+	return writeAll(w, &b)
+}
+
+// rateOf is NaN where nothing was measured.
+func rateOf(rates map[[2]string]float64, label, target string) float64 {
+	if rate, ok := rates[[2]string{label, target}]; ok {
+		return rate
+	}
+	return math.NaN()
+}
+
+// fixed prints a number with so many digits after the point, and nothing if it is unknown.
+func fixed(value float64, digits int) string {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return ""
+	}
+	return fmt.Sprintf("%.*f", digits, value)
+}
+
+// versionNames gives family and version of each target, or its name where two are alike.
+func versionNames(run dbcanary.Run) []string {
+	var names []string
+	for _, t := range run.Targets {
+		name := strings.TrimSpace(string(t.Build.Family) + " " + t.Build.Version)
+		alike := slices.ContainsFunc(run.Targets, func(other dbcanary.Target) bool {
+			return other.Name != t.Name && other.Build.Version == t.Build.Version && other.Build.Family == t.Build.Family
+		})
+		if alike || t.Build.Version == "" {
+			name = t.Name
+		}
+		names = append(names, clean(name))
+	}
+	return names
+}
+
+// boxed draws a table as the mysql client does.
+func boxed(b *strings.Builder, rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], displayWidth(text))
+		}
+	}
+	rule := "+"
+	for _, width := range widths {
+		rule += strings.Repeat("-", width+2) + "+"
+	}
+	b.WriteString(rule + "\n")
+	for _, row := range rows {
+		for i, text := range row {
+			fmt.Fprintf(b, "| %s%s ", text, strings.Repeat(" ", widths[i]-displayWidth(text)))
+		}
+		b.WriteString("|\n" + rule + "\n")
+	}
+}
+
+// writeResponse writes response times as the reports on low concurrency have them:
+// seconds that a client takes for a query, over those of the base at the fewest
+// connections. Above 1 is slower.
+func (r *Report) writeResponse(w io.Writer, _ Options) error {
+	rates := r.eventRates()
+	var b strings.Builder
+	t := &table{columns: []column{{title: "query"}, {title: "clients", right: true}}}
+	for _, target := range r.Run.Plan.Targets {
+		t.columns = append(t.columns, column{title: target, right: true})
+	}
+	for _, s := range r.sweeps() {
+		first := slices.MinFunc(s.points, func(a, b sweepPoint) int { return a.threads - b.threads })
+		unit := float64(first.threads) / rateOf(rates, first.label, r.base())
+		for _, p := range s.points {
+			cells := []cell{{text: s.name}, {text: fmt.Sprint(p.threads)}}
+			for _, target := range r.Run.Plan.Targets {
+				cells = append(cells, cell{text: fixed(float64(p.threads)/rateOf(rates, p.label, target)/unit, 2)})
+			}
+			t.add(cells...)
+		}
+	}
+	fmt.Fprintf(&b, "Response time relative to %s at the fewest clients; above 1 is slower\n\n%s", clean(r.base()), t.text(0, false))
+	return writeAll(w, &b)
+}
