@@ -95,7 +95,7 @@ func (c *counting) between(first, last reading, share float64) []dbcanary.Metric
 		if !ok {
 			continue
 		}
-		metric := dbcanary.Metric{Name: "dbms." + name, Value: (now.Value - then.Value - c.own[name]) * share}
+		metric := dbcanary.Metric{Name: "dbms." + name, Value: thousandths((now.Value - then.Value - c.own[name]) * share)}
 		if now.Gauge {
 			metric = dbcanary.Metric{Name: "dbms." + name, Gauge: true, Value: now.Value, First: then.Value, Max: max(now.Value, then.Value)}
 		}

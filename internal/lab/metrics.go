@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (s *state) addMetrics(ctx context.Context, c *cell, trial *dbcanary.Trial, 
 			continue // what this host does says nothing of another one
 		}
 		if !metric.Gauge {
-			metric.Value *= scale
+			metric.Value = thousandths(metric.Value * scale)
 		}
 		trial.Metrics = append(trial.Metrics, metric)
 	}
@@ -97,6 +98,9 @@ func (s *state) addMetrics(ctx context.Context, c *cell, trial *dbcanary.Trial, 
 	}
 	return nil
 }
+
+// thousandths is as exact as a scaled count can be, and short in the store.
+func thousandths(value float64) float64 { return math.Round(value*1000) / 1000 }
 
 // isRemote tells a server on another host.
 func isRemote(address wire.Address) bool {
