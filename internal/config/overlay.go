@@ -1,5 +1,6 @@
-// Package config reads what users write: overlays of server settings from the
-// command line and from option files. It is strict: a typo must never be measured.
+// Package config reads what users write: YAML files, and overlays of server settings
+// from the command line and from option files. It is strict: a typo must never be
+// measured.
 package config
 
 import (
