@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/dbcanary/dbcanary"
@@ -48,6 +49,8 @@ func (o Options) Check() error {
 		problem = "--time, --warmup and --report-interval can't be below 0"
 	case o.Reconnect < 0:
 		problem = "--reconnect can't be below 0"
+	case o.Reconnect > 0 && o.Benchmark.Program != nil:
+		problem = "--reconnect makes no sense for " + o.Benchmark.Label + ", which decides itself when to log in"
 	case o.Events < 0:
 		problem = "--events can't be below 0"
 	case o.Time == 0 && o.Events == 0:
@@ -103,6 +106,9 @@ func (s *Server) Run(ctx context.Context, options Options, done func(Step)) ([]S
 	// Others may have run their benchmarks on the tables; rows that they deleted
 	// are missed, so that no empty answer passes for a fast one.
 	state := workload.ChangedState()
+	if options.Benchmark.Threads > 0 {
+		options.Threads = []int{options.Benchmark.Threads}
+	}
 	var steps []Step
 	for index, threads := range options.Threads {
 		step, err := s.step(ctx, options, state, index, threads)
@@ -122,6 +128,9 @@ func (s *Server) step(ctx context.Context, options Options, state *workload.Stat
 	workers, err := s.workers(ctx, options, state, index, threads)
 	defer func() {
 		for _, worker := range workers {
+			if closer, ok := worker.Event.(io.Closer); ok {
+				_ = closer.Close()
+			}
 			// What a closing connection says can't change what was measured.
 			_ = worker.Conn.Close()
 		}
@@ -133,6 +142,10 @@ func (s *Server) step(ctx context.Context, options Options, state *workload.Stat
 	settings := load.Options{
 		Warmup: options.Warmup, Time: options.Time, Events: options.Events,
 		Rate: options.Rate, Poisson: options.Poisson, Seed: options.Seed,
+	}
+	if b := options.Benchmark; b.Single {
+		// It can't be repeated, so its length is its own.
+		settings = load.Options{Time: b.Time, Events: b.Events, Exact: b.Events > 0, OverrunLimit: time.Hour}
 	}
 	if options.IntervalEvery > 0 {
 		settings.IntervalEvery = options.IntervalEvery
@@ -148,6 +161,9 @@ func (s *Server) step(ctx context.Context, options Options, state *workload.Stat
 		return nil, step.Err
 	}
 	if step.Err == nil {
+		step.Err = finish(ctx, workers)
+	}
+	if step.Err == nil {
 		if reason := step.Recording.Void(); reason != "" {
 			step.Err = errors.New(reason)
 		}
@@ -158,9 +174,23 @@ func (s *Server) step(ctx context.Context, options Options, state *workload.Stat
 	return &step, step.Err
 }
 
+// finish lets what was run check what it left.
+func finish(ctx context.Context, workers []load.Worker) error {
+	for _, worker := range workers {
+		if finisher, ok := worker.Event.(workload.Finisher); ok {
+			if err := finisher.Finish(ctx, new(dbcanary.Trial)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // workers opens the connections of a step and prepares its statements.
 func (s *Server) workers(ctx context.Context, options Options, state *workload.State, index, threads int) ([]load.Worker, error) {
 	var workers []load.Worker
+	background := options.Benchmark.Background
+	threads += background
 	for number := range threads {
 		logins := 0
 		open := func() (session, error) {
@@ -171,7 +201,7 @@ func (s *Server) workers(ctx context.Context, options Options, state *workload.S
 		if err != nil {
 			return workers, err
 		}
-		worker := load.Worker{Conn: first.Conn, Event: first.work, Multiplex: options.Benchmark.Multiplexes()}
+		worker := load.Worker{Conn: first.Conn, Event: first.work, Multiplex: options.Benchmark.Multiplexes(), Background: number >= threads-background}
 		if options.Reconnect > 0 {
 			again := &reconnecting{every: options.Reconnect, open: open, current: first}
 			worker = load.Worker{Conn: again, Event: again}
@@ -192,7 +222,7 @@ func (s *Server) session(ctx context.Context, options Options, state *workload.S
 	}
 	work, err := options.Benchmark.Open(ctx, workload.Env{
 		Family: s.Family, Data: options.Data, PSMode: options.PSMode, State: state,
-		Worker: at.worker, Workers: at.workers, Conn: conn, Admin: s.server.Admin(), Connect: s.connect,
+		Worker: at.worker, Workers: at.workers, Conn: conn, Admin: s.server.Admin(), Connect: s.connect, Address: s.address,
 	})
 	if err != nil {
 		return session{}, errors.Join(explain(err, s.address.String()), conn.Close())

@@ -104,7 +104,11 @@ func compare(ctx context.Context, env *Env, options *compareOptions, args []stri
 	if err != nil {
 		return err
 	}
-	fitted, warnings := plan.Fit(planned, plan.DefaultCost())
+	cost, err := costOf(planned)
+	if err != nil {
+		return err
+	}
+	fitted, warnings := plan.Fit(planned, cost)
 	subjects, targets, err := resolveTargets(ctx, env, specs)
 	if err != nil {
 		return err
@@ -122,6 +126,26 @@ func compare(ctx context.Context, env *Env, options *compareOptions, args []stri
 		return err
 	}
 	return execute(ctx, env, &options.runOptions, store, run, subjects)
+}
+
+// costOf is what the phases of a run are expected to take.
+func costOf(p dbcanary.Plan) (plan.Cost, error) {
+	cost := plan.DefaultCost()
+	for _, planned := range p.Benchmarks {
+		benchmark, err := workload.Find(planned.Label)
+		if err != nil {
+			return cost, err
+		}
+		if !benchmark.Single {
+			continue
+		}
+		cost.Singles++
+		cost.Single += benchmark.Time
+		if benchmark.Time == 0 {
+			cost.Unknown++
+		}
+	}
+	return cost, nil
 }
 
 // unlikeBuilds warns of targets of one family whose builds come from different

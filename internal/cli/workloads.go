@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -61,9 +63,27 @@ func writeWorkloads(out io.Writer) error {
 	}
 	fmt.Fprintln(table, "\nBENCHMARK\tGROUP\tSTATEMENTS\tWHAT IT DOES")
 	for _, benchmark := range workload.Catalogue() {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s\n", benchmark.Label, benchmark.Group, benchmark.Statements(), benchmark.Doc)
+		statements := "-" // a program decides
+		if benchmark.Program == nil {
+			statements = strconv.Itoa(benchmark.Statements())
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", benchmark.Label, benchmark.Group, statements, benchmark.Doc+notOn(benchmark))
 	}
 	return table.Flush()
+}
+
+// notOn names the families on which the benchmark makes no sense; show has the reasons.
+func notOn(b workload.Benchmark) string {
+	var families []string
+	for _, family := range dbcanary.Families() {
+		if b.Not[family] != "" {
+			families = append(families, string(family))
+		}
+	}
+	if len(families) == 0 {
+		return ""
+	}
+	return " Not on " + strings.Join(families, ", ") + "."
 }
 
 // suiteJSON and benchmarkJSON are the output of list --json.
@@ -81,6 +101,8 @@ type benchmarkJSON struct {
 	Writes     bool   `json:"writes"`
 	Doc        string `json:"doc"`
 	Differs    string `json:"differs,omitempty"`
+
+	NotApplicable map[dbcanary.Family]string `json:"not_applicable,omitempty"` // with the reason
 }
 
 func writeWorkloadsJSON(out io.Writer) error {
@@ -97,7 +119,7 @@ func writeWorkloadsJSON(out io.Writer) error {
 	}
 	for _, b := range workload.Catalogue() {
 		list.Benchmarks = append(list.Benchmarks, benchmarkJSON{
-			b.Label, b.Group, b.PublishedName(), b.Statements(), b.Writes, b.Doc, b.Differs,
+			b.Label, b.Group, b.PublishedName(), b.Statements(), b.Writes, b.Doc, b.Differs, b.Not,
 		})
 	}
 	encoder := json.NewEncoder(out)

@@ -173,6 +173,7 @@ func (s *state) begin(ctx context.Context) error {
 		}
 		s.benchmarks = append(s.benchmarks, benchmark)
 	}
+	slices.SortStableFunc(s.benchmarks, func(a, b workload.Benchmark) int { return coldFirst(a) - coldFirst(b) })
 	var err error
 	if s.datasets, err = workload.DatasetsOf(s.benchmarks); err != nil {
 		return err
@@ -215,6 +216,14 @@ func (s *state) begin(ctx context.Context) error {
 	}
 	s.emit(Event{Kind: EventRun, Run: s.run})
 	return nil
+}
+
+// coldFirst orders benchmarks that run before the caches are warmed before the others.
+func coldFirst(b workload.Benchmark) int {
+	if b.Cold {
+		return 0
+	}
+	return 1
 }
 
 // used is the time that a resumed run has had before.

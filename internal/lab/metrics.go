@@ -74,6 +74,12 @@ func (s *state) addMetrics(ctx context.Context, c *cell, trial *dbcanary.Trial, 
 		trial.Metrics = append(trial.Metrics, metric)
 	}
 	trial.Metrics = append(trial.Metrics, counted.metrics(recording)...)
+	if c.benchmark.Background > 0 {
+		// They are counted in the window, whose length Elapsed may differ from.
+		trial.Metrics = append(trial.Metrics,
+			dbcanary.Metric{Name: "client.background_events", Value: thousandths(float64(recording.Background.Events) * scale)},
+			dbcanary.Metric{Name: "client.background_statements", Value: thousandths(float64(recording.Background.Operations) * scale)})
+	}
 	slices.SortFunc(trial.Metrics, func(a, b dbcanary.Metric) int { return strings.Compare(a.Name, b.Name) })
 	missing := cost.Missing
 	if remote {

@@ -31,6 +31,10 @@ type Cost struct {
 	LoadRowsPerSecond float64       // rows of one target
 	Prepare           time.Duration // initialise, start and stop of one target
 	Start             time.Duration // copy, start and stop of one target for an instance
+
+	Singles int           // benchmarks of the plan that have one slice in an instance, as long as their work takes
+	Single  time.Duration // of all of them on one target, as far as it is known
+	Unknown int           // those of them whose length nobody knows before the first instance
 }
 
 // DefaultCost is a guess for a small machine: between PostgreSQL, which starts on a
@@ -60,12 +64,12 @@ func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
 	}
 	for p.BudgetNs > 0 {
 		left := time.Duration(p.BudgetNs) - loadTime(p, cost)
-		round := left/time.Duration(instances) - cost.Start*time.Duration(len(p.Targets))
-		slice := round/time.Duration(max(1, len(p.Benchmarks)*len(p.Targets)*p.Blocks)) - warmup(p)
+		round := left/time.Duration(instances) - (cost.Start+cost.Single)*time.Duration(len(p.Targets))
+		slice := round/time.Duration(max(1, cost.slices(p))) - warmup(p)
 		if !fixedSlice {
 			p.SliceNs = int64(min(max(slice, minSlice), maxSlice))
 		}
-		if slice >= needed {
+		if slice >= needed || cost.slices(p) == 0 && round >= 0 {
 			break
 		}
 		if !fixedBlocks && p.Blocks > 1 {
@@ -79,6 +83,10 @@ func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("a budget of %s is little: %d targets with %d instances each of every benchmark (%d) take about %s; expect verdicts that stay inconclusive",
 			time.Duration(p.BudgetNs), len(p.Targets), instances, len(p.Benchmarks), Duration(p, cost, instances).Round(10*time.Second)))
 		break
+	}
+	if cost.Unknown > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d benchmarks run once in an instance and take as long as their work does: how many instances fit into the time shows after the first",
+			cost.Unknown, len(p.Benchmarks)))
 	}
 	if p.WarmupNs == 0 {
 		p.WarmupNs = int64(warmup(p))
@@ -98,6 +106,11 @@ func warmup(p dbcanary.Plan) time.Duration {
 	return max(50*time.Millisecond, time.Duration(p.SliceNs)/5)
 }
 
+// slices is the number of slices of an instance of every target whose length a plan decides.
+func (c Cost) slices(p dbcanary.Plan) int {
+	return (len(p.Benchmarks) - c.Singles) * len(p.Targets) * p.Blocks
+}
+
 func loadTime(p dbcanary.Plan, cost Cost) time.Duration {
 	rows := float64(p.Tables) * float64(p.TableSize)
 	one := cost.Prepare + time.Duration(rows/cost.LoadRowsPerSecond*float64(time.Second))
@@ -106,8 +119,8 @@ func loadTime(p dbcanary.Plan, cost Cost) time.Duration {
 
 // RoundDuration is the expected time of one instance of every target.
 func RoundDuration(p dbcanary.Plan, cost Cost) time.Duration {
-	slices := time.Duration(len(p.Benchmarks) * len(p.Targets) * p.Blocks)
-	return cost.Start*time.Duration(len(p.Targets)) + slices*(time.Duration(p.SliceNs)+warmup(p))
+	slices := time.Duration(cost.slices(p))
+	return (cost.Start+cost.Single)*time.Duration(len(p.Targets)) + slices*(time.Duration(p.SliceNs)+warmup(p))
 }
 
 // Duration is the expected time of a fitted plan with the given number of instances.

@@ -126,3 +126,22 @@ func TestSeeds_DifferByPlaceAndNotByTarget(t *testing.T) {
 		t.Error("the same place gave two seeds")
 	}
 }
+
+// What takes as long as its work does leaves less for the slices of the others,
+// and what nobody knows is told.
+func TestFit_Singles(t *testing.T) {
+	cost := plan.DefaultCost()
+	free, _ := plan.Fit(newPlan(2, 6, 5*time.Minute), cost)
+	cost.Singles, cost.Single = 2, 5*time.Second
+	timed, warnings := plan.Fit(newPlan(2, 8, 5*time.Minute), cost)
+	if len(warnings) > 0 || timed.SliceNs*int64(timed.Blocks) >= free.SliceNs*int64(free.Blocks) {
+		t.Errorf("slices of %s with and %s without, warnings %q", time.Duration(timed.SliceNs), time.Duration(free.SliceNs), warnings)
+	}
+	if with, without := plan.RoundDuration(timed, cost), plan.RoundDuration(free, plan.DefaultCost()); with < 10*time.Second || without < time.Second {
+		t.Errorf("an instance takes %s with and %s without", with, without)
+	}
+	cost = plan.Cost{LoadRowsPerSecond: 1e6, Singles: 3, Unknown: 3}
+	if only, warnings := plan.Fit(newPlan(2, 3, time.Minute), cost); len(warnings) != 1 || only.Blocks != 3 {
+		t.Errorf("blocks %d, warnings %q", only.Blocks, warnings)
+	}
+}
