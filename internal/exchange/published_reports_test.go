@@ -367,6 +367,29 @@ func TestPublishedReports_Hosts(t *testing.T) {
 	if compared != 2*4*2 || alone != 2 {
 		t.Errorf("%d ratios compared, %d hosts alone", compared, alone)
 	}
+	for i, server := range []string{"beelink", "pn53", "socket2", "dell32"} {
+		ratios[i].Run.Host.Name = server
+	}
+	var b strings.Builder
+	if err := report.Hosts(&b, ratios, report.HostOptions{Benchmarks: benchmarks, Targets: []string{"8.0.30", "8.0.40"}}); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(hostLines(readReport(t, manyServers)), func(line string) bool { return strings.HasPrefix(line, "ax162-s ") })
+	if diff := cmp.Diff(want, hostLines(b.String())); diff != "" || len(want) != 2*(3+4) {
+		t.Errorf("%d lines: %s", len(want), diff)
+	}
+}
+
+// hostLines gives the lines of tables by host, with single blanks.
+func hostLines(text string) []string {
+	line := regexp.MustCompile(`^(rQPS rQPS|server 8.*|-+ -+ -+|[a-z\d-]+ \d\.\d\d \d\.\d\d)$`)
+	var lines []string
+	for _, one := range strings.Split(text, "\n") {
+		if one = strings.Join(strings.Fields(one), " "); line.MatchString(one) {
+			lines = append(lines, regexp.MustCompile(`-+`).ReplaceAllString(one, "-"))
+		}
+	}
+	return lines
 }
 
 func ratioOf(reports []*report.Report, benchmark, target string) string {

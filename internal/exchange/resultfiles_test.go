@@ -166,7 +166,8 @@ func TestMakeRuns(t *testing.T) {
 	rates, ratios := runs[0], runs[1]
 	wantBenchmarks := []dbcanary.PlannedBenchmark{
 		{Label: "read-only range=10 threads=4", Group: "range-2", Resolution: 0.001},
-		{Label: "read-only range=10 threads=8", Group: "range-2", Resolution: 0.001}, {Label: "own threads=8", Resolution: 0.03},
+		{Label: "read-only range=10 threads=8", Group: "range-2", Resolution: 0.001},
+		{Label: "own threads=8", Resolution: 0.03},
 	}
 	if diff := cmp.Diff(wantBenchmarks, rates.Run.Plan.Benchmarks); diff != "" {
 		t.Error(diff)
