@@ -87,10 +87,10 @@ func throughPprof(t *testing.T, stacks []Stack) []Stack {
 
 func TestParseFolded_Errors(t *testing.T) {
 	for text, want := range map[string]string{
-		"a;b 1\nnothing\n":                              `line 2: "nothing" is no stack and a count`,
-		"a;b x\n":                                       `line 1: "x" is no count`,
-		"a -1\n":                                        `line 1: "-1" is no count`,
-		"a 99999999999999999999\n":                      `line 1: "99999999999999999999" is no count`,
+		"a;b 1\nnothing\n":         `line 2: "nothing" is no stack and a count`,
+		"a;b x\n":                  `line 1: "x" is no count`,
+		"a -1\n":                   `line 1: "-1" is no count`,
+		"a 99999999999999999999\n": `line 1: "99999999999999999999" is no count`,
 		strings.Repeat("a;", MaxDepth+1) + "b 1\n":      "line 1: a stack of 2050 frames, more than 2048",
 		"a 1\n" + strings.Repeat("a", maxLine+1) + " 1": "a line is longer than 1048576 bytes",
 	} {
