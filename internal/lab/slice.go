@@ -29,7 +29,8 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 	}
 	options := load.Options{CPUs: s.clientCPUs, OverrunLimit: overrunLimit}
 	if c.benchmark.Single {
-		options.Events, options.OverrunLimit = c.benchmark.Events, singleOverrunLimit
+		options.Events, options.Time, options.OverrunLimit = c.benchmark.Events, c.benchmark.Time, singleOverrunLimit
+		options.Exact = options.Events > 0
 	} else if c.benchmark.Writes {
 		options.Events = s.events[c.benchmark.Label]
 		err = warmByEvents(ctx, c, options)
@@ -62,6 +63,7 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 	if err := errors.Join(fill(trial, recording, cost), s.addMetrics(ctx, c, trial, recording, cost, counted)); err != nil {
 		return false, err
 	}
+	c.finish(ctx, trial)
 	if exhausted {
 		// The targets that run the block after it do the same, but it is cut short.
 		trial.Void = err.Error()
@@ -115,6 +117,19 @@ func warmByEvents(ctx context.Context, c *cell, options load.Options) error {
 	options.Events = max(options.Events/warmupShare, int64(len(c.workers)))
 	_, err := load.Run(ctx, c.workers, options)
 	return err
+}
+
+// finish lets what was run look at its slice. What it finds wrong makes it void.
+func (c *cell) finish(ctx context.Context, trial *dbcanary.Trial) {
+	for _, work := range c.works {
+		finisher, ok := work.(workload.Finisher)
+		if !ok {
+			continue
+		}
+		if err := finisher.Finish(ctx, trial); err != nil && trial.Void == "" {
+			trial.Void = err.Error()
+		}
+	}
 }
 
 // fill takes what was recorded and probed into the trial.

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/dbcanary/dbcanary"
 )
@@ -52,15 +53,17 @@ type Benchmark struct {
 
 	Dataset string  // name of the tables that it runs on; "" is sbtest
 	Program Program // makes the work in place of Keys, Transaction and Steps
+	Shown   string  // what a Program sends, for reading: lines of SQL
 	Threads int     // workers, where the benchmark decides; 0 for those of the plan
 	// Background is how many of the workers, the last ones, do what is not measured:
 	// they run beside the others and end with them.
 	Background int
-	// Single says that each instance has one slice of it, of exactly Events events
-	// and without warm-up: it can't be repeated on the same copy of the data.
+	// Single says that each instance has one slice of it, without warm-up, of exactly
+	// Events events or of Time: it can't be repeated on the same copy of the data.
 	Single bool
-	Events int64 // of a Single slice, over all workers that are measured
-	Cold   bool  // runs before the caches of the instance are warmed, so before all that are not cold
+	Events int64         // of a Single slice, over all workers that are measured
+	Time   time.Duration // of a Single slice without Events
+	Cold   bool          // runs before the caches of the instance are warmed, so before all that are not cold
 
 	Writes  bool // changes rows
 	Bounded bool // changes the number of rows, so a slice ends after a number of events that is equal for all targets
@@ -75,7 +78,7 @@ type Benchmark struct {
 // Step is a statement of an event, run Times times.
 type Step struct {
 	// SQL is the statement with {table} for the table's name, ? for an argument and
-	// {list} for the placeholders of a KeyList.
+	// {list} for the placeholders of a KeyList, {range} for Range as a number.
 	SQL string
 	// Dialect holds the statement for the families that need another one.
 	Dialect   map[dbcanary.Family]string
@@ -137,6 +140,9 @@ func (b Benchmark) Deletes() bool { return b.Keys == Once }
 // PublishedName is the name in published results: "hot-points_range=100".
 func (b Benchmark) PublishedName() string {
 	name, _, _ := strings.Cut(b.Label, " ")
+	if b.Program != nil {
+		return strings.ReplaceAll(b.Label, " ", "_")
+	}
 	size := b.Range
 	if size == 0 {
 		size = b.UsualRange
@@ -157,7 +163,12 @@ func (b Benchmark) NotApplicable(family dbcanary.Family, data Data) string {
 }
 
 // span is the number of ids of a span or list in a table that may be smaller.
-func (b Benchmark) span(data Data) int { return min(b.Range, data.TableSize) }
+func (b Benchmark) span(data Data) int {
+	if b.datasetName() != defaultDataset {
+		return b.Range
+	}
+	return min(b.Range, data.TableSize)
+}
 
 // retryable holds the codes of deadlocks, lock timeouts and serialization
 // failures, after which every benchmark goes on; sysbench ignores the same.

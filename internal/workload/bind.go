@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/dbcanary/dbcanary"
@@ -30,6 +31,17 @@ type State struct {
 	next    atomic.Uint64 // next position in the order of deletes
 	changed atomic.Bool   // rows were changed, or added
 	deleted atomic.Bool   // rows are gone for good
+	shared  sync.Map      // what programs keep, by a name of theirs
+}
+
+// shared gives what the programs on a copy of the data keep under a name, made by
+// the first one that asks.
+func shared[T any](state *State, name string, make func() T) T {
+	if kept, ok := state.shared.Load(name); ok {
+		return kept.(T)
+	}
+	kept, _ := state.shared.LoadOrStore(name, make())
+	return kept.(T)
 }
 
 // ChangedState gives the State of data whose rows others may have changed since

@@ -1,6 +1,9 @@
 package workload
 
-import "github.com/dbcanary/dbcanary"
+import (
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/workload/sqlbench"
+)
 
 // The groups of the 2026 suite, which are a benchmark's own; the suite of 2024
 // sums up in others.
@@ -21,6 +24,7 @@ func Catalogue() []Benchmark {
 	list = append(list, pointQueries()...)
 	list = append(list, pointsAndRanges()...)
 	list = append(list, sizeChanging()...)
+	list = append(list, sqlBenchmarks(sqlbench.Quick)...)
 	for i := range list {
 		list[i].Label = list[i].label()
 	}

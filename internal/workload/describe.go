@@ -22,7 +22,14 @@ func (b Benchmark) Describe() string {
 	if keys := b.describeKeys(); keys != "" {
 		line("keys", "%s", keys)
 	}
-	line("event", "%s", b.describeEvent())
+	if b.Program == nil {
+		line("event", "%s", b.describeEvent())
+	}
+	if b.Single && b.Events > 0 {
+		line("slice", "%d events, once in an instance, without warm-up", b.Events)
+	} else if b.Single {
+		line("slice", "%s, once in an instance, without warm-up", b.Time)
+	}
 	if b.Bounded {
 		line("slice", "ends after a number of events, equal for all targets")
 	}
@@ -37,7 +44,7 @@ func (b Benchmark) Describe() string {
 	if b.Differs != "" {
 		line("differs", "%s", b.Differs)
 	}
-	out.WriteString("\n")
+	out.WriteString("\n" + b.Shown)
 	for _, statement := range b.describeSteps() {
 		out.WriteString(statement)
 	}
@@ -127,6 +134,7 @@ func (b Benchmark) describeSteps() []string {
 // shown is a statement for reading: long lists are cut.
 func (s Step) shown(sql string, size int) string {
 	sql = strings.ReplaceAll(sql, "{table}", "sbtestN")
+	sql = strings.ReplaceAll(sql, "{range}", fmt.Sprint(size))
 	return strings.ReplaceAll(sql, "{list}", fmt.Sprintf("?, …%d…", size))
 }
 
@@ -141,7 +149,7 @@ func (s Suite) Describe() string {
 		case step.Group == "":
 			fmt.Fprintf(&out, "-           %s, not reported\n", step.Label)
 		default:
-			fmt.Fprintf(&out, "%-12s%s\n", step.Group, step.Label)
+			fmt.Fprintf(&out, "%-11s %s\n", step.Group, step.Label)
 		}
 	}
 	return out.String()

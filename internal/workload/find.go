@@ -27,9 +27,16 @@ func Labels() []string {
 // "read-only" for its default range. The published spelling "read-only_range=10"
 // is the same; a suffix to the name, ".pre" for before the writes, gives the same
 // benchmark under a label of its own. Ranges other than the published ones are
-// made on demand. Errors have dbcanary.CodeUsage.
+// made on demand, and "threads=16" at the end gives a benchmark its own number of
+// connections. Errors have dbcanary.CodeUsage.
 func Find(label string) (Benchmark, error) {
-	text := strings.TrimSpace(label)
+	if b, ok, err := ofKind(strings.TrimSpace(label)); ok {
+		return b, err
+	}
+	text, threads, err := cutThreads(strings.TrimSpace(label))
+	if err != nil {
+		return Benchmark{}, err
+	}
 	name, after, ranged := strings.Cut(text, "range=")
 	name = strings.TrimRight(name, " _")
 	size := 0
@@ -59,7 +66,27 @@ func Find(label string) (Benchmark, error) {
 	if phased {
 		b.Label = b.Name + "." + phase + strings.TrimPrefix(b.Label, b.Name)
 	}
+	if threads > 0 {
+		b.Threads = threads
+		b.Label += fmt.Sprintf(" threads=%d", threads)
+	}
 	return b, nil
+}
+
+// mostThreads bounds the connections of a benchmark that names their number.
+const mostThreads = 10_000
+
+// cutThreads takes "threads=16" from the end of a label; 0 if it is not there.
+func cutThreads(label string) (rest string, threads int, err error) {
+	rest, text, found := strings.Cut(label, "threads=")
+	if !found {
+		return label, 0, nil
+	}
+	threads, err = strconv.Atoi(text)
+	if err != nil || threads < 1 || threads > mostThreads {
+		return "", 0, dbcanary.Errorf(dbcanary.CodeUsage, "benchmark %q: the number of threads must be one from 1 to %d", label, mostThreads)
+	}
+	return strings.TrimRight(rest, " _"), threads, nil
 }
 
 // findName gives the benchmark of that name, of the given range if there are several.

@@ -18,6 +18,14 @@ type Work interface {
 	Reseed(seed uint64)
 }
 
+// Finisher is a Work that knows more of a slice than its time.
+type Finisher interface {
+	// Finish is called once for each worker after each slice, outside of the
+	// measured time: it checks what the slice left and may add metrics to the trial.
+	// Its error makes the slice void.
+	Finish(ctx context.Context, trial *dbcanary.Trial) error
+}
+
 // Program makes the work of one worker of a benchmark whose events are more than
 // a fixed list of statements: it opens connections, changes the schema, does
 // something else on each worker, or something else in each event. An error with

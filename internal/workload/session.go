@@ -18,6 +18,12 @@ var ErrExhausted = &dbcanary.Error{
 	Hint: "load more rows or run fewer events",
 }
 
+// ErrDone is returned by the Work of a Single benchmark that is run again.
+var ErrDone = &dbcanary.Error{
+	Code: dbcanary.CodeFailed,
+	Err:  errors.New("every event is done, and can't be repeated on the same tables"),
+}
+
 // Session runs one benchmark on one connection. It belongs to one goroutine.
 type Session struct {
 	conn      wire.Conn

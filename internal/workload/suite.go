@@ -1,6 +1,11 @@
 package workload
 
-import "github.com/dbcanary/dbcanary"
+import (
+	"strings"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/workload/sqlbench"
+)
 
 // Suite is an ordered list of benchmarks and of the steps around them.
 type Suite struct {
@@ -39,11 +44,15 @@ func Suites() []Suite {
 		{Name: "quick", Doc: "ten benchmarks, reads first: the default of compare", Steps: quick()},
 		{Name: "sysbench-32", Doc: "the 32 microbenchmarks of the reports since 2025, in four groups", Steps: sysbench32()},
 		{Name: "sysbench-42", Doc: "the 42 microbenchmarks of the reports of 2020 to 2024, reads before and after the writes, in five groups", Steps: sysbench42()},
+		sqlBenchSuite(sqlbench.Quick),
 	}
 }
 
 // FindSuite gives the suite of that name, or an error with dbcanary.CodeUsage.
 func FindSuite(name string) (Suite, error) {
+	if suite, ok, err := suiteOfKind(strings.TrimSpace(name)); ok {
+		return suite, err
+	}
 	var names []string
 	for _, suite := range Suites() {
 		if suite.Name == name {
