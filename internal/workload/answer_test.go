@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/dbcanary/dbcanary/internal/workload/draw"
 )
 
 // TestBoundsHoldForRightAnswers draws what a right server would return.
@@ -18,18 +20,18 @@ func TestBoundsHoldForRightAnswers(t *testing.T) {
 			source := newRowSource(seed, 1, id)
 			rowsOfK[source.k(data.TableSize)]++
 		}
-		var r random
-		r.reseed(seed)
+		var r draw.Source
+		r.Reseed(seed)
 		ids := map[int64]bool{}
 		var byK int64
 		for range size {
-			id := r.upTo(uint64(tableSize))
+			id := r.UpTo(uint64(tableSize))
 			if !ids[id] {
 				byK += rowsOfK[id]
 			}
 			ids[id] = true
 		}
-		start := r.upTo(uint64(tableSize - size + 1))
+		start := r.UpTo(uint64(tableSize - size + 1))
 		var spanK int64
 		for k := start; k < start+int64(size); k++ {
 			spanK += rowsOfK[k]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/workload/draw"
 )
 
 // The ways to send a statement.
@@ -95,7 +96,7 @@ func (b Benchmark) Bind(ctx context.Context, conn wire.Conn, family dbcanary.Fam
 	}
 	s.starts = newDistribution(starts, data.TableSize-s.span+1)
 	if b.Keys == Once {
-		s.order = newPermutation(uint64(data.Rows()), data.Seed)
+		s.order = draw.NewPermutation(uint64(data.Rows()), data.Seed)
 	}
 	for _, step := range b.Steps {
 		bound, err := s.bindStep(ctx, step, family, data, step.Text || options.PSMode == Text)

@@ -3,6 +3,8 @@ package workload
 import (
 	"math/bits"
 	"strconv"
+
+	"github.com/dbcanary/dbcanary/internal/workload/draw"
 )
 
 const (
@@ -18,12 +20,12 @@ const (
 type rowSource struct{ state uint64 }
 
 func newRowSource(seed uint64, table, id int) rowSource {
-	return rowSource{mix(mix(seed+uint64(table)*golden) + uint64(id)*golden)}
+	return rowSource{draw.Mix(draw.Mix(seed+uint64(table)*draw.Golden) + uint64(id)*draw.Golden)}
 }
 
 func (s *rowSource) next() uint64 {
-	s.state += golden
-	return mix(s.state)
+	s.state += draw.Golden
+	return draw.Mix(s.state)
 }
 
 // k is the first word of a row: uniform in 1..tableSize.
@@ -83,11 +85,11 @@ func putPair(buf []byte, number uint32) {
 }
 
 // putText fills buf with groups of 11 digits joined by '-'.
-func putText(buf []byte, r *random) {
+func putText(buf []byte, r *draw.Source) {
 	for at := 0; at < len(buf); at += groupDigits + 1 {
 		if at > 0 {
 			buf[at-1] = '-'
 		}
-		putDigits(buf[at:], r.pcg.Uint64())
+		putDigits(buf[at:], r.Uint64())
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/workload/draw"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,8 +60,8 @@ func TestRowsHaveTheirForm(t *testing.T) {
 }
 
 func TestDigitsAreUniform(t *testing.T) {
-	var r random
-	r.reseed(1)
+	var r draw.Source
+	r.Reseed(1)
 	text := make([]byte, cSize)
 	observed := make([][]float64, groupDigits)
 	for i := range observed {

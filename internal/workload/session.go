@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/workload/draw"
 )
 
 // ErrExhausted is returned by Session.Run when a benchmark that uses rows up has
@@ -39,13 +40,13 @@ type Session struct {
 	state                   *State
 	marked                  bool // state knows of our writes
 
-	random random
-	ids    distribution
-	starts distribution // of spans
-	hot    int64        // first of the hot ids
-	order  permutation  // of all rows, for Once
-	row    uint64       // taken from order
-	pinned bool         // row's event has not succeeded yet
+	random draw.Source
+	ids    draw.Distribution
+	starts draw.Distribution // of spans
+	hot    int64             // first of the hot ids
+	order  draw.Permutation  // of all rows, for Once
+	row    uint64            // taken from order
+	pinned bool              // row's event has not succeeded yet
 
 	table   int   // of the current step, from 0
 	key     int64 // last key or span start drawn
@@ -71,7 +72,7 @@ type boundStep struct {
 // called before a slice, as what other benchmarks did since the last one changes
 // what answers are right.
 func (s *Session) Reseed(seed uint64) {
-	s.random.reseed(seed)
+	s.random.Reseed(seed)
 	s.setBounds()
 }
 
@@ -103,7 +104,7 @@ func (s *Session) Run() (statements int, err error) {
 	for i := range s.steps {
 		bound := &s.steps[i]
 		if !bound.step.SameTable {
-			s.table = int(s.random.upTo(s.tables)) - 1
+			s.table = int(s.random.UpTo(s.tables)) - 1
 		}
 		for range bound.times {
 			if err := s.draw(bound); err != nil {
@@ -165,7 +166,7 @@ func (s *Session) draw(bound *boundStep) error {
 		case SpanEnd:
 			value.Int = s.key + int64(s.span) - 1
 		case Number:
-			value.Int = s.random.upTo(uint64(s.tableSize))
+			value.Int = s.random.UpTo(uint64(s.tableSize))
 		case TextC:
 			putText(s.textC, &s.random)
 			value.Text = s.textC
@@ -185,10 +186,10 @@ func (s *Session) drawKey() error {
 	}
 	if !s.pinned { // otherwise the event that took the row was rolled back
 		position := s.state.next.Add(1) - 1
-		if position >= s.order.n {
+		if position >= s.order.Len() {
 			return ErrExhausted
 		}
-		s.row, s.pinned = s.order.at(position), true
+		s.row, s.pinned = s.order.At(position), true
 	}
 	s.table = int(s.row / uint64(s.tableSize))
 	s.key = int64(s.row%uint64(s.tableSize)) + 1
