@@ -41,6 +41,7 @@ type Env struct {
 	Worker  int                                      // from 0
 	Workers int                                      // of the whole benchmark, those in the background too
 	Conn    wire.Conn                                // of this worker; its abort ends Run
+	Address wire.Address                             // where the server listens, with the account of the run
 	Admin   *sql.DB                                  // for what is not measured
 	Connect func(context.Context) (wire.Conn, error) // further connections; the program closes them
 }
