@@ -244,7 +244,7 @@ func (s *state) newCell(ctx context.Context, i *instance, benchmark workload.Ben
 	ctx, c.cancel = context.WithCancel(ctx)
 	env := workload.Env{
 		Family: i.Driver.Family(), Data: s.data, PSMode: s.run.Plan.PSMode, State: &i.data,
-		Workers: benchmark.Workers(s.run.Plan.Threads), Admin: i.server.Admin(), Connect: i.server.Connect,
+		Workers: benchmark.Workers(s.run.Plan.Threads), Admin: i.server.Admin(), Connect: i.server.Connect, Address: i.server.Address(),
 	}
 	for env.Worker = range env.Workers {
 		var err error

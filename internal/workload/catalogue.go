@@ -24,6 +24,8 @@ func Catalogue() []Benchmark {
 	list = append(list, pointQueries()...)
 	list = append(list, pointsAndRanges()...)
 	list = append(list, sizeChanging()...)
+	list = append(list, slap()...)
+	list = append(list, scenarios()...)
 	list = append(list, sqlBenchmarks(sqlbench.Quick)...)
 	for i := range list {
 		list[i].Label = list[i].label()

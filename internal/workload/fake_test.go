@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/dbcanary/dbcanary/internal/wire"
@@ -59,6 +60,10 @@ func (s *fakeStmt) Exec(args []wire.Arg) (wire.Result, error) {
 		return wire.Result{Affected: 1}, nil
 	case strings.Contains(s.sql, " IN "):
 		return wire.Result{Rows: int64(len(args))}, nil
+	case strings.Contains(s.sql, " LIMIT "):
+		_, limit, _ := strings.Cut(s.sql, " LIMIT ")
+		rows, err := strconv.ParseInt(limit, 10, 64)
+		return wire.Result{Rows: rows}, err
 	case strings.Contains(s.sql, "("): // an aggregate
 		return wire.Result{Rows: 1}, nil
 	case strings.Contains(s.sql, "BETWEEN"):

@@ -49,7 +49,9 @@ func (b Benchmark) Multiplexes() bool { return b.Program == nil }
 const defaultDataset = "sbtest"
 
 // Datasets lists every dataset, the default one first.
-func Datasets() []Dataset { return []Dataset{sbtest{}, sqlBenchData{}} }
+func Datasets() []Dataset {
+	return []Dataset{sbtest{}, slapTables{}, shop{}, catalog{}, sqlBenchData{}}
+}
 
 // DatasetsOf lists the datasets that benchmarks run on, each once, in the order of
 // Datasets. A name that is none is an error with dbcanary.CodeUsage.

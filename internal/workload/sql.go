@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
@@ -19,9 +20,10 @@ func (s Step) template(family dbcanary.Family) string {
 	return s.SQL
 }
 
-// expand fills in the table, and {list} with size placeholders.
+// expand fills in the table, {range}, and {list} with size placeholders.
 func (s Step) expand(family dbcanary.Family, table string, size int) string {
 	sql := strings.ReplaceAll(s.template(family), "{table}", table)
+	sql = strings.ReplaceAll(sql, "{range}", strconv.Itoa(size))
 	return strings.ReplaceAll(sql, "{list}", strings.TrimSuffix(strings.Repeat("?, ", size), ", "))
 }
 

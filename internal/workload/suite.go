@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
@@ -45,7 +46,47 @@ func Suites() []Suite {
 		{Name: "sysbench-32", Doc: "the 32 microbenchmarks of the reports since 2025, in four groups", Steps: sysbench32()},
 		{Name: "sysbench-42", Doc: "the 42 microbenchmarks of the reports of 2020 to 2024, reads before and after the writes, in five groups", Steps: sysbench42()},
 		sqlBenchSuite(sqlbench.Quick),
+		{Name: "slap", Doc: "point queries and range scans of a small table at 1, 4 and 32 connections, by index and storage engine: the reports on low concurrency", Steps: slapSuite()},
+		{Name: "scenarios", Doc: "what is reported after upgrades and the published suites don't see: long lists, plans, sorting, catalogues, logins, contention", Steps: scenarioSuite()},
+		{Name: "oltp-sweep", Doc: "read-only and point queries over 1 to 256 connections, as in bug reports", Steps: sweepSuite()},
 	}
+}
+
+// slapSuite runs each query of each engine at each number of connections.
+func slapSuite() []SuiteStep {
+	var steps []SuiteStep
+	for _, b := range slap() {
+		for _, threads := range []int{1, 4, 32} {
+			steps = append(steps, in(b.Group, fmt.Sprintf("%s threads=%d", b.label(), threads))...)
+		}
+	}
+	return steps
+}
+
+// scenarioSuite runs every scenario but the soak, which takes its own time; the
+// cold one first.
+func scenarioSuite() []SuiteStep {
+	var cold, others []SuiteStep
+	for _, b := range scenarios() {
+		switch {
+		case b.Cold:
+			cold = append(cold, in(b.Group, b.label())...)
+		case b.Name != "soak":
+			others = append(others, in(b.Group, b.label())...)
+		}
+	}
+	return append(cold, others...)
+}
+
+// sweepSuite has the numbers of connections of the published one, after its warm-up.
+func sweepSuite() []SuiteStep {
+	steps := unreported("read-only.warm range=100 threads=24")
+	for _, name := range []string{"read-only range=100", "point-query"} {
+		for _, threads := range []int{1, 4, 16, 24, 32, 48, 64, 128, 256} {
+			steps = append(steps, in(name, fmt.Sprintf("%s threads=%d", name, threads))...)
+		}
+	}
+	return steps
 }
 
 // FindSuite gives the suite of that name, or an error with dbcanary.CodeUsage.
