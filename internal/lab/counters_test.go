@@ -120,3 +120,22 @@ func TestObserved_Scale(t *testing.T) {
 		t.Errorf("by statements: %+v, want 1000 * 300 / 400", got)
 	}
 }
+
+func TestIsRemote(t *testing.T) {
+	for _, row := range []struct {
+		address wire.Address
+		remote  bool
+	}{
+		{wire.Address{Host: "127.0.0.1"}, false},
+		{wire.Address{Host: "::1"}, false},
+		{wire.Address{Host: "localhost"}, false},
+		{wire.Address{Socket: "/run/mysqld.sock", Host: "db"}, false},
+		{wire.Address{Database: "file.db"}, false}, // SQLite
+		{wire.Address{Host: "10.0.0.7"}, true},
+		{wire.Address{Host: "db.example.org"}, true},
+	} {
+		if got := isRemote(row.address); got != row.remote {
+			t.Errorf("%+v: %v", row.address, got)
+		}
+	}
+}
