@@ -88,6 +88,9 @@ func execute(ctx context.Context, env *Env, options *runOptions, store *store.St
 		return runErr
 	}
 	result := report.New(*run, trials)
+	if result.Profiles, err = store.Profiles(context.WithoutCancel(ctx), run.ID); err != nil {
+		return errors.Join(runErr, err)
+	}
 	if err := options.write(env, result, options.json); err != nil {
 		return errors.Join(runErr, err)
 	}

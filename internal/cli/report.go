@@ -147,5 +147,10 @@ func (o *reportCommand) read(ctx context.Context, st *store.Store, ref string) (
 	if err != nil {
 		return nil, err
 	}
-	return report.NewAgainst(run, trials, o.bases)
+	result, err := report.NewAgainst(run, trials, o.bases)
+	if err != nil {
+		return nil, err
+	}
+	result.Profiles, err = st.Profiles(ctx, run.ID)
+	return result, err
 }

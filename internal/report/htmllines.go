@@ -18,11 +18,11 @@ type pageLine struct {
 
 // pageChange is a change point of the rate of a benchmark.
 type pageChange struct {
-	Benchmark int     `json:"benchmark"`
-	Target    int     `json:"target"`   // the first one after the change
+	Benchmark int    `json:"benchmark"`
+	Target    int    `json:"target"`   // the first one after the change
 	Relative  figure `json:"relative"` // size as a part of the level before
-	Word      string  `json:"word"`     // "slower", "faster"
-	State     string  `json:"state"`    // "confirmed", "suspect"
+	Word      string `json:"word"`     // "slower", "faster"
+	State     string `json:"state"`    // "confirmed", "suspect"
 }
 
 // leastVersions is how many make a line: with fewer there is no place to tell of.

@@ -23,7 +23,7 @@ type (
 		Facts       [][2]string      `json:"facts"` // label and text: host, work, noise
 		Problems    []string         `json:"problems"`
 		Missing     [][3]string      `json:"missing"` // target, probe, reason
-		MinEffect   figure          `json:"minEffect"`
+		MinEffect   figure           `json:"minEffect"`
 		Targets     []pageTarget     `json:"targets"`
 		Benchmarks  []pageBenchmark  `json:"benchmarks"`
 		Bases       []pageBase       `json:"bases"` // by target: the report against each
@@ -66,14 +66,14 @@ type (
 	// instances, void slices, smallest detectable effect, reason, and then the warnings.
 	pageCell  []any
 	pageGroup struct {
-		Group   string  `json:"group"` // "" for the whole suite
-		Target  int     `json:"target"`
-		Verdict int     `json:"verdict"`
-		Min     ratio `json:"min"`
-		Max     ratio `json:"max"`
-		Avg     ratio `json:"avg"`
-		Median  ratio `json:"median"`
-		Counts  [4]int  `json:"counts"` // by verdict
+		Group   string `json:"group"` // "" for the whole suite
+		Target  int    `json:"target"`
+		Verdict int    `json:"verdict"`
+		Min     ratio  `json:"min"`
+		Max     ratio  `json:"max"`
+		Avg     ratio  `json:"avg"`
+		Median  ratio  `json:"median"`
+		Counts  [4]int `json:"counts"` // by verdict
 	}
 	// pageCost is operations by second and what one operation took, as pageCosts names them.
 	pageCost       []figure
@@ -84,15 +84,15 @@ type (
 	}
 	// pageTrials is one column for each field, one entry for each slice.
 	pageTrials struct {
-		Benchmark []int     `json:"benchmark"`
-		Target    []int     `json:"target"`
-		Instance  []int     `json:"instance"`
-		Block     []int     `json:"block"`
+		Benchmark []int    `json:"benchmark"`
+		Target    []int    `json:"target"`
+		Instance  []int    `json:"instance"`
+		Block     []int    `json:"block"`
 		Seconds   []figure `json:"seconds"` // since the run started
 		QPS       []figure `json:"qps"`
 		CPUUs     []figure `json:"cpuUs"`
 		P95Ms     []figure `json:"p95Ms"`
-		Void      []int     `json:"void"` // text; 0 is "", for slices that count
+		Void      []int    `json:"void"` // text; 0 is "", for slices that count
 	}
 )
 
@@ -204,7 +204,11 @@ func (r *Report) page() (page, error) {
 
 // pageNotes are what a reader must know before the verdicts.
 func (r *Report) pageNotes() []string {
-	return slices.DeleteFunc([]string{r.stateNote(), r.basesNote()}, func(note string) bool { return note == "" })
+	notes := []string{r.stateNote(), r.basesNote()}
+	if len(r.Run.Targets) == 0 { // so there is no base with sentences of its own
+		notes = append(notes, r.ownHeadlines()...)
+	}
+	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
 }
 
 func pageTime(t time.Time) string {

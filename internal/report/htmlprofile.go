@@ -3,12 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/profile"
 )
 
 // The profiles of the page: of each benchmark on each target the profiling slices
@@ -40,7 +38,7 @@ const (
 func (r *Report) pageProfiles(texts *texts) ([]pageProfile, error) {
 	benchmarks, targets := r.indexes()
 	pages := []pageProfile{}
-	graphs := [][]*graph{} // by page
+	samples := [][]*sampled{} // by page
 	for _, p := range r.Profiles {
 		benchmark, known := benchmarks[p.Benchmark]
 		target, also := targets[p.Target]
@@ -51,21 +49,26 @@ func (r *Report) pageProfiles(texts *texts) ([]pageProfile, error) {
 		if at < 0 {
 			at = len(pages)
 			pages = append(pages, pageProfile{Benchmark: benchmark, Target: target, Waits: [][4]int64{}, Stacks: []pageStacks{}})
-			graphs = append(graphs, nil)
+			samples = append(samples, nil)
 		}
 		pages[at].Operations += p.Operations
 		pages[at].addWaits(p.Waits, texts)
 		var err error
-		if graphs[at], err = addStacks(graphs[at], p.Stacks); err != nil {
+		if samples[at], err = addStacks(samples[at], p.Stacks); err != nil {
 			return nil, fmt.Errorf("stacks of %s on %s: %w", p.Benchmark, p.Target, err)
 		}
 	}
-	least := leastShare(graphs)
+	for _, of := range samples {
+		for _, one := range of {
+			one.tree = profile.TopDown(one.stacks)
+		}
+	}
+	least := leastShare(samples)
 	for i := range pages {
 		slices.SortStableFunc(pages[i].Waits, func(a, b [4]int64) int { return cmp.Compare(b[2], a[2]) })
-		for _, g := range graphs[i] {
-			nodes := g.root.nodes(nil, texts, int64(least*float64(g.root.samples)))
-			pages[i].Stacks = append(pages[i].Stacks, pageStacks{g.sampler, nodes})
+		for _, one := range samples[i] {
+			nodes := pageNodes(nil, one.tree, texts, one.least(least))
+			pages[i].Stacks = append(pages[i].Stacks, pageStacks{one.sampler, nodes})
 		}
 	}
 	return pages, nil
@@ -87,101 +90,67 @@ func (p *pageProfile) addWaits(waits []dbcanary.Wait, texts *texts) {
 	}
 }
 
-// graph is a flame graph.
-type graph struct {
+// sampled is what one sampler saw.
+type sampled struct {
 	sampler string
-	root    *frame
+	stacks  []profile.Stack
+	tree    *profile.Node
 }
 
-type frame struct {
-	name    string
-	samples int64 // those of the frames above included
-	above   map[string]*frame
-}
+// least is the fewest samples of a frame that holds a share of them all.
+func (s *sampled) least(share float64) int64 { return int64(share * float64(s.tree.Samples)) }
 
-func newFrame(name string) *frame { return &frame{name: name, above: map[string]*frame{}} }
-
-// addStacks adds sampled stacks to the graph of their sampler.
-func addStacks(graphs []*graph, list []dbcanary.Stacks) ([]*graph, error) {
+// addStacks adds stacks to those of their sampler.
+func addStacks(all []*sampled, list []dbcanary.Stacks) ([]*sampled, error) {
 	for _, stacks := range list {
-		at := slices.IndexFunc(graphs, func(g *graph) bool { return g.sampler == stacks.Sampler })
+		at := slices.IndexFunc(all, func(s *sampled) bool { return s.sampler == stacks.Sampler })
 		if at < 0 {
-			at = len(graphs)
-			graphs = append(graphs, &graph{stacks.Sampler, newFrame("all")})
+			at = len(all)
+			all = append(all, &sampled{sampler: stacks.Sampler})
 		}
-		samples, err := profile.ParseData(stacks.Pprof)
+		decoded, err := profile.Decode(stacks.Pprof)
 		if err != nil {
 			return nil, err
 		}
-		for _, sample := range samples.Sample {
-			if len(sample.Value) > 0 {
-				graphs[at].root.add(sample)
-			}
-		}
+		all[at].stacks = append(all[at].stacks, decoded...)
 	}
-	return graphs, nil
-}
-
-// add puts a stack on the frame, of which pprof names the innermost function first.
-func (f *frame) add(sample *profile.Sample) {
-	count := sample.Value[0]
-	f.samples += count
-	for _, location := range slices.Backward(sample.Location) {
-		names := []string{fmt.Sprintf("0x%x", location.Address)}
-		if len(location.Line) > 0 {
-			names = names[:0]
-		}
-		for _, line := range slices.Backward(location.Line) { // inlined functions first
-			if line.Function != nil {
-				names = append(names, line.Function.Name)
-			}
-		}
-		for _, name := range names {
-			next := f.above[name]
-			if next == nil {
-				next = newFrame(name)
-				f.above[name] = next
-			}
-			next.samples += count
-			f = next
-		}
-	}
+	return all, nil
 }
 
 // leastShare is the share of a graph that a frame must hold to be in the page.
-func leastShare(graphs [][]*graph) float64 {
-	least := leastFrame
-	for ; least < 1; least *= 2 {
+func leastShare(samples [][]*sampled) float64 {
+	share := leastFrame
+	for ; share < 1; share *= 2 {
 		count := 0
-		for _, of := range graphs {
-			for _, g := range of {
-				count += g.root.count(int64(least * float64(g.root.samples)))
+		for _, of := range samples {
+			for _, one := range of {
+				count += countNodes(one.tree, one.least(share))
 			}
 		}
 		if count <= mostFrames {
 			break
 		}
 	}
-	return least
+	return share
 }
 
-func (f *frame) count(least int64) int {
+func countNodes(n *profile.Node, least int64) int {
 	count := 1
-	for _, above := range f.above {
-		if above.samples >= least {
-			count += above.count(least)
+	for _, above := range n.Above {
+		if above.Samples >= least {
+			count += countNodes(above, least)
 		}
 	}
 	return count
 }
 
-// nodes lists the frame and those above it by name, as pageStacks has them.
-func (f *frame) nodes(list []int64, texts *texts, least int64) []int64 {
+// pageNodes lists a node and those above it, as pageStacks has them.
+func pageNodes(list []int64, n *profile.Node, texts *texts, least int64) []int64 {
 	at := len(list)
-	list = append(list, int64(texts.number(clean(f.name))), f.samples, 0)
-	for _, name := range slices.Sorted(maps.Keys(f.above)) {
-		if above := f.above[name]; above.samples >= least {
-			list = above.nodes(list, texts, least)
+	list = append(list, int64(texts.number(clean(n.Frame.Function))), n.Samples, 0)
+	for _, above := range n.Above {
+		if above.Samples >= least {
+			list = pageNodes(list, above, texts, least)
 			list[at+2]++
 		}
 	}

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,39 +9,23 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/pprof/profile"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/profile"
 )
 
 // pprofOf makes a profile of folded stacks: "main;parse;lex 12" each.
 func pprofOf(t *testing.T, folded ...string) []byte {
 	t.Helper()
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}}
-	functions := map[string]*profile.Location{}
-	for _, line := range folded {
-		var stack string
-		var count int64
-		if _, err := fmt.Sscan(line, &stack, &count); err != nil {
-			t.Fatal(err)
-		}
-		sample := &profile.Sample{Value: []int64{count}}
-		for name := range strings.SplitSeq(stack, ";") {
-			if functions[name] == nil {
-				id := uint64(len(functions) + 1)
-				function := &profile.Function{ID: id, Name: name}
-				functions[name] = &profile.Location{ID: id, Address: id, Line: []profile.Line{{Function: function}}}
-				p.Function, p.Location = append(p.Function, function), append(p.Location, functions[name])
-			}
-			sample.Location = append([]*profile.Location{functions[name]}, sample.Location...)
-		}
-		p.Sample = append(p.Sample, sample)
-	}
-	var packed bytes.Buffer
-	if err := p.Write(&packed); err != nil {
+	stacks, err := profile.ParseFolded(strings.NewReader(strings.Join(folded, "\n")))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return packed.Bytes()
+	packed, err := profile.Encode(stacks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packed
 }
 
 // profiled is a run whose target spends more time in lex and none in cache.
@@ -133,8 +117,8 @@ func TestPageProfiles_Heavy(t *testing.T) {
 
 // The section of profiles: waits by operation beside those of the base, and a flame
 // graph of the difference that mouse and keyboard go about in.
-func TestHTMLProfiles(t *testing.T) {
-	b := open(t, profiled(t))
+func testProfiles(t *testing.T, browser context.Context) {
+	b := open(t, browser, profiled(t))
 	rows := value[[]string](b, `[...document.querySelectorAll("#profiles .waits tbody tr")].map(r => [...r.children].map(c => c.textContent).join("|"))`)
 	if diff := cmp.Diff([]string{"wait/synch/mutex/trx_sysfrom samples|0|9.00|+9.00|–", "wait/io/file/sql/binlog|4.00|6.00|+2.00|1.500"}, rows); diff != "" {
 		t.Error("waits:", diff)
@@ -147,7 +131,7 @@ func TestHTMLProfiles(t *testing.T) {
 	if want := "lex\n+40.0 % of all that an operation costs on the base\n50.0 % of the samples, 20.0 % on the base"; title != want {
 		t.Errorf("the tooltip is %q, want %q", title, want)
 	}
-	b.do(chromedp.Click(`#profiles .frame[data-tip^="parse"]`))
+	b.do(chromedp.Click(chromedp.CSS(`#profiles .frame[data-tip^="parse"]`)))
 	zoomed := value[[]string](b, frames)
 	if diff := cmp.Diff([]string{"all below", "main below", "parse more", "lex more"}, zoomed); diff != "" {
 		t.Error("zoomed:", diff)

@@ -195,11 +195,10 @@ export function rows(data: Data, state: State): number[] {
     if (words !== "" && !benchmark.label.toLowerCase().includes(words)) return false;
     return state.verdict < 0 || data.targets.some((_, target) => shownEstimate(data, state, i, target)?.verdict === state.verdict);
   });
+  const order = groups(data);
+  kept.sort((a, b) => order.indexOf(data.benchmarks[a].group) - order.indexOf(data.benchmarks[b].group));
   const sort = state.sort;
-  if (sort === null) {
-    const order = groups(data);
-    return kept.sort((a, b) => order.indexOf(data.benchmarks[a].group) - order.indexOf(data.benchmarks[b].group));
-  }
+  if (sort === null) return kept;
   const value = (i: number): number => {
     const v = state.metric === "absolute" ? data.costs[i][sort.target]?.[0] : shownEstimate(data, state, i, sort.target)?.ratio;
     return known(v) ? v : Number.NaN;

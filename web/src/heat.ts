@@ -34,7 +34,7 @@ function cellOf(data: Data, state: State, benchmark: number, target: number, ope
   const word = shown.verdict < 0 ? "unknown" : (cpu ? cpuWords : verdicts)[shown.verdict];
   const focused = state.focus?.benchmark === benchmark && state.focus.target === target;
   const button = h("button", {
-    type: "button", class: "cell", click: open, "data-tip": tipText(data, benchmark, target, c), "aria-pressed": String(focused), tabindex: -1,
+    type: "button", class: "cell", click: open, "data-tip": tipText(data, benchmark, target, c), "aria-pressed": String(focused), tabindex: -1, "data-cell": `${benchmark} ${target}`,
     "aria-label": `${data.benchmarks[benchmark].label}, ${data.targets[target].name}: ${word}, ${ratioText(shown.ratio)}`,
   }, h("span", { class: "mark" }, shown.verdict < 0 ? "" : (cpu ? cpuMarks : verdictMarks)[shown.verdict]), h("span", { class: "value" }, ratioText(shown.ratio)));
   if (!cpu && known(c.cpu.ratio)) button.append(h("span", { class: "beside" }, `cpu ${ratioText(c.cpu.ratio)}`));

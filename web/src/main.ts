@@ -33,12 +33,14 @@ const parts = {
 };
 
 function update(change: Partial<State>): void {
+  const closed = change.focus === null ? state.focus : null;
   state = { ...state, ...change };
   if (change.base !== undefined && intervalTarget === change.base) intervalTarget = data.targets.findIndex((_, i) => i !== change.base);
   const focused = document.activeElement?.getAttribute("aria-label") ?? "";
   draw();
-  if (change.focus) document.getElementById("detail")?.focus({ preventScroll: true });
   // The element that had the focus was drawn anew.
+  if (change.focus) document.getElementById("detail")?.focus({ preventScroll: true });
+  else if (closed) page.querySelector<HTMLElement>(`[data-cell="${closed.benchmark} ${closed.target}"]`)?.focus({ preventScroll: true });
   else if (focused !== "") page.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
 }
 
