@@ -99,14 +99,16 @@ func (o *importOptions) save(ctx context.Context, env *Env, runs []exchange.Impo
 				return err
 			}
 		}
+		for j := range runs[i].Profiles {
+			if err := st.AddProfile(ctx, run.ID, &runs[i].Profiles[j]); err != nil {
+				return err
+			}
+		}
 		run.State = dbcanary.RunDone
 		if err := st.SaveRun(ctx, run); err != nil {
 			return err
 		}
 		fmt.Fprintf(env.Stdout, "run %d: %d results of %d benchmarks on %s\n", run.ID, len(trials), len(run.Plan.Benchmarks), strings.Join(run.Plan.Targets, " "))
-		if n := len(runs[i].Profiles); n > 0 {
-			fmt.Fprintf(env.Stdout, "note: run %d: stacks beside %d results were read; the store keeps no stacks, so no report shows them\n", run.ID, n)
-		}
 		if len(run.Plan.Targets) < 2 {
 			fmt.Fprintf(env.Stdout, "note: run %d has one target and nothing to compare it with; name all targets on one command line\n", run.ID)
 		}

@@ -55,13 +55,14 @@ func (f *Files) attach(ctx context.Context, job fileJob, m *Measurement, options
 	}
 	for _, rec := range results.Recordings {
 		m.attach(rec)
+		kind := &f.recording
 		if len(rec.Stacks) > 0 {
-			continue // they become a profile
+			kind = &f.sampled
 		}
-		if f.recording == nil {
-			f.recording = map[string]int{}
+		if *kind == nil {
+			*kind = map[string]int{}
 		}
-		f.recording[rec.Tool]++
+		(*kind)[rec.Tool]++
 	}
 }
 
@@ -84,15 +85,19 @@ func (f *Files) addRecordings(ctx context.Context) {
 	f.noteRecordings()
 }
 
-// noteRecordings says what was added to results.
+// noteRecordings says what was added to results, and which report shows it.
 func (f *Files) noteRecordings() {
-	var parts []string
-	for _, tool := range sortedKeys(f.recording) {
-		parts = append(parts, fmt.Sprintf("%d of %s", f.recording[tool], tool))
+	note := func(what string, counts map[string]int, format string) {
+		var parts []string
+		for _, tool := range sortedKeys(counts) {
+			parts = append(parts, fmt.Sprintf("%d of %s", counts[tool], tool))
+		}
+		if len(parts) > 0 {
+			f.Notes = append(f.Notes, fmt.Sprintf("%s (%s) were added to their results; report --format %s shows them", what, strings.Join(parts, ", "), format))
+		}
 	}
-	if len(parts) > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("recordings (%s) were added to their results; report --format metrics shows them", strings.Join(parts, ", ")))
-	}
+	note("recordings", f.recording, "metrics")
+	note("stacks", f.sampled, "html")
 }
 
 func displayPath(path string) string {

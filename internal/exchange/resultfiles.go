@@ -30,7 +30,8 @@ type Files struct {
 	Notes        []string
 
 	recorded  []fileJob // files that turned out to be recordings
-	recording map[string]int
+	recording map[string]int // recordings of counters by tool
+	sampled   map[string]int // and of stacks
 }
 
 // fileJob is one file to read.
