@@ -51,10 +51,10 @@ type Benchmark struct {
 	Transaction bool   // the steps of an event are one transaction
 	Steps       []Step // of one event, in order
 
-	Dataset string  // name of the tables that it runs on; "" is sbtest
-	Program Program // makes the work in place of Keys, Transaction and Steps
-	Shown   string  // what a Program sends, for reading: lines of SQL
-	Threads int     // workers, where the benchmark decides; 0 for those of the plan
+	Dataset string        // name of the tables that it runs on; "" is sbtest
+	Program Program       // makes the work in place of Keys, Transaction and Steps
+	Shown   func() string // what a Program sends, for reading: lines of SQL
+	Threads int           // workers, where the benchmark decides; 0 for those of the plan
 	// Background is how many of the workers, the last ones, do what is not measured:
 	// they run beside the others and end with them.
 	Background int

@@ -44,7 +44,10 @@ func (b Benchmark) Describe() string {
 	if b.Differs != "" {
 		line("differs", "%s", b.Differs)
 	}
-	out.WriteString("\n" + b.Shown)
+	out.WriteString("\n")
+	if b.Shown != nil {
+		out.WriteString(b.Shown())
+	}
 	for _, statement := range b.describeSteps() {
 		out.WriteString(statement)
 	}
