@@ -109,8 +109,8 @@ func chiGrid(df float64) (scales, weights []float64) {
 }
 
 // MinDetectable gives the smallest true effect (of either sign) that n values
-// show with the given power (0.8), by bisection to a relative 1e-6. +Inf if
-// there are no degrees of freedom, NaN if the design makes no sense.
+// show with the given power (0.8), to a relative 1e-6. +Inf if there are no
+// degrees of freedom, NaN if the design makes no sense.
 func (d Design) MinDetectable(n int, power float64) float64 {
 	if !d.valid() || !(power > 0 && power < 1) {
 		return math.NaN()
@@ -122,15 +122,31 @@ func (d Design) MinDetectable(n int, power float64) float64 {
 		return 0
 	}
 	rejection := d.rejection(n)
+	short := func(effect float64) float64 { return power - rejection(effect) }
 	low, high := 0.0, d.SD
-	for rejection(high) < power {
-		low, high = high, 2*high
+	below, above := short(low), short(high)
+	for above > 0 {
+		low, below = high, above
+		high *= 2
+		above = short(high)
 	}
-	for high-low > 1e-6*high {
-		if middle := (low + high) / 2; rejection(middle) < power {
-			low = middle
+	// The Illinois variant of false position (Dowell and Jarratt (1971), BIT 11):
+	// an end that stays twice counts half, so that both close in.
+	for moved := 0; high-low > 1e-6*high; {
+		middle := high - above*(high-low)/(above-below)
+		if !(middle > low && middle < high) {
+			middle = (low + high) / 2
+		}
+		if now := short(middle); now > 0 {
+			if low, below = middle, now; moved == -1 {
+				above /= 2
+			}
+			moved = -1
 		} else {
-			high = middle
+			if high, above = middle, now; moved == 1 {
+				below /= 2
+			}
+			moved = 1
 		}
 	}
 	return high

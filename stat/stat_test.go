@@ -299,7 +299,7 @@ func TestMoreValuesMorePower(t *testing.T) {
 		if a, b := d.Power(effect, n), d.Power(effect, n+1); a > b+1e-3 || a < 0 || b > 1+1e-9 {
 			t.Fatalf("power %v with %d, %v with one more", a, n, b)
 		}
-		if got := d.Power(d.MinDetectable(n, 0.8), n); math.Abs(got-0.8) > 1e-3 {
+		if got := d.Power(d.MinDetectable(n, 0.8), n); math.Abs(got-0.8) > 1e-5 {
 			t.Fatalf("power of the least detectable effect is %v", got)
 		}
 	})
