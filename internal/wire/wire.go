@@ -37,6 +37,16 @@ type Waiter interface {
 	SetWait(wait func())
 }
 
+// Loader is a connection that takes rows faster than by INSERT.
+type Loader interface {
+	Conn
+	// Load runs a statement that reads rows from the client, LOAD DATA LOCAL INFILE
+	// or COPY … FROM STDIN, and sends what next appends to buf, up to some 10 MiB at a
+	// time, until it appends nothing. Affected is the number of rows loaded. After an
+	// error of next no row is kept, and the connection may be of no use.
+	Load(statement []byte, next func(buf []byte) ([]byte, error)) (Result, error)
+}
+
 // Stmt is a prepared statement of one connection.
 type Stmt interface {
 	// Exec runs the statement with one argument per placeholder and reads its

@@ -174,5 +174,9 @@ func (c *conn) ok(payload []byte) (affected int64, err error) {
 	if binary.LittleEndian.Uint16(rest[size:])&moreResults != 0 {
 		return 0, protocolError("more than one result")
 	}
+	c.warnings = 0
+	if rest = rest[size+2:]; len(rest) >= 2 {
+		c.warnings = binary.LittleEndian.Uint16(rest)
+	}
 	return int64(rows), nil
 }

@@ -34,6 +34,7 @@ type conn struct {
 	top          io.Closer // TLS, or the stream itself
 	deprecateEOF bool      // a result ends by an OK packet, and column definitions by nothing
 	cacheColumns bool      // MariaDB may leave column definitions out
+	warnings     uint16    // of the last OK packet that ended a command
 	out          []byte
 	err          error // why the connection is of no use any more
 }

@@ -32,6 +32,7 @@ func testServer(t *testing.T, target string) {
 	t.Run("statements", r.statements)
 	t.Run("errors", r.errors)
 	t.Run("large", r.large)
+	t.Run("load", r.load)
 	t.Run("abort", r.abort)
 	t.Run("accounts", r.accounts)
 	t.Run("socket account", r.socketAccount)

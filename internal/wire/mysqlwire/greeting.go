@@ -14,6 +14,7 @@ const (
 	clientMySQL           = 1 << 0 // CLIENT_LONG_PASSWORD; MariaDB leaves it out to offer flags of its own
 	clientLongFlag        = 1 << 2
 	clientConnectWithDB   = 1 << 3
+	clientLocalFiles      = 1 << 7
 	clientProtocol41      = 1 << 9
 	clientSSL             = 1 << 11
 	clientTransactions    = 1 << 13
@@ -83,7 +84,7 @@ func parseGreeting(payload []byte) (greeting, error) {
 // clientCapabilities are the flags that we ask for.
 func clientCapabilities(server greeting, address wire.Address) capabilities {
 	want := capabilities{base: clientMust | clientLongFlag | clientTransactions}
-	want.base |= server.caps.base & (clientMySQL | clientDeprecateEOF)
+	want.base |= server.caps.base & (clientMySQL | clientDeprecateEOF | clientLocalFiles)
 	if address.Database != "" {
 		want.base |= clientConnectWithDB
 	}

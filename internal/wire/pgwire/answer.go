@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/dbcanary/dbcanary/internal/wire"
@@ -64,7 +65,7 @@ func (c *conn) bufferedRows(result *wire.Result) {
 }
 
 // affected reads the count of changed rows from a command tag: "INSERT 0 5",
-// "UPDATE 5", "DELETE 5", "MERGE 5". Other commands change no rows, though
+// "UPDATE 5", "DELETE 5", "MERGE 5", and of loaded ones "COPY 5". Other commands change no rows, though
 // theirs may end in a count, too.
 func affected(tag []byte) int64 {
 	if len(tag) < 2 {
@@ -72,6 +73,10 @@ func affected(tag []byte) int64 {
 	}
 	switch tag[0] {
 	case 'I', 'U', 'D':
+	case 'C': // not CREATE, CLOSE or COMMIT
+		if !bytes.HasPrefix(tag, []byte("COPY ")) {
+			return 0
+		}
 	case 'M': // not MOVE
 		if tag[1] != 'E' {
 			return 0

@@ -103,7 +103,7 @@ func TestSplits(t *testing.T) {
 func TestAffected(t *testing.T) {
 	for tag, want := range map[string]int64{
 		"INSERT 0 5": 5, "UPDATE 17": 17, "DELETE 0": 0, "MERGE 123456789012": 123456789012,
-		"SELECT 5": 0, "MOVE 5": 0, "FETCH 5": 0, "COPY 5": 0, "DROP TABLE": 0, "DO": 0, "": 0, "BEGIN": 0,
+		"SELECT 5": 0, "MOVE 5": 0, "FETCH 5": 0, "COPY 5": 5, "DROP TABLE": 0, "DO": 0, "": 0, "BEGIN": 0,
 		"UPDATE 99999999999999999999": 0,
 	} {
 		if got := affected([]byte(tag + "\x00")); got != want {

@@ -22,6 +22,7 @@ func TestPostgreSQL15(t *testing.T) {
 		"statements": testStatements,
 		"errors":     testErrors,
 		"large":      testLarge,
+		"load":       testLoad,
 		"abort":      testAbort,
 		"accounts":   testAccounts,
 	} {
