@@ -72,6 +72,7 @@ func writers() []writer {
 		{"rqps", perBase((*Report).writeRQPS)},
 		{"summary", (*Report).writeSummaries},
 		{"metrics", perBase((*Report).writeMetrics)},
+		{"sql-bench", (*Report).writeSQLBench},
 		{"sweep", perBase((*Report).writeSweep)},
 		{"response", perBase((*Report).writeResponse)},
 		{"xlsx", (*Report).writeXLSX},

@@ -207,7 +207,7 @@ func TestFindVariants(t *testing.T) {
 		"points-covered-pk.pre range=12": "points-covered-pk.pre range=12",
 
 		"sql-bench.insert.select_key":            "sql-bench.insert.select_key",
-		"sql-bench.insert.select_key scale=0.05": "sql-bench.insert.select_key",
+		"sql-bench.insert.select_key scale=0.03": "sql-bench.insert.select_key",
 		"sql-bench.insert.select_key_scale=1":    "sql-bench.insert.select_key scale=1",
 	} {
 		b, err := Find(label)

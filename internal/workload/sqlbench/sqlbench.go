@@ -21,7 +21,7 @@ type Scale float64
 
 // The scales that have a name.
 const (
-	Quick     Scale = 0.05 // all of it takes about a minute
+	Quick     Scale = 0.03 // all of it takes about a minute
 	Published Scale = 1
 )
 
