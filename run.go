@@ -19,6 +19,10 @@ type Plan struct {
 	Suite      string             `json:"suite"`      // name of the suite, "" for a list of benchmarks
 	Benchmarks []PlannedBenchmark `json:"benchmarks"` // in the order of the suite
 
+	// Bases are the targets that reports compare with, if there are several; the first
+	// one is Targets[0].
+	Bases []string `json:"bases,omitempty"`
+
 	NotApplicable []NotApplicable `json:"not_applicable,omitempty"`
 
 	Tables    int    `json:"tables"`
@@ -34,6 +38,9 @@ type Plan struct {
 	MinEffect float64   `json:"min_effect"` // smallest change that matters: 0.02 is 2 %
 	Placement Placement `json:"placement"`
 	Seed      uint64    `json:"seed"`
+
+	Profile []string `json:"profile,omitempty"` // what profiling slices show: "waits", "perf", "stacks"; none without
+	Waits   string   `json:"waits,omitempty"`   // wait events that are looked at, see docs/PROFILING.md; "" for the usual ones
 }
 
 // NotApplicable is a benchmark that makes no sense on a target: no part of the
@@ -51,6 +58,7 @@ type PlannedBenchmark struct {
 	// Resolution is the step in which the rate of an imported benchmark moves, as a
 	// fraction of it: 0.01 of a table with two decimals. No verdict is finer.
 	Resolution float64 `json:"resolution,omitempty"`
+	MinEffect  float64 `json:"min_effect,omitempty"` // smallest change that matters, as a fraction; 0 is the plan's
 }
 
 // Host is the fingerprint of the machine that a run was measured on.

@@ -15,6 +15,7 @@ const (
 	EventPrepare     EventKind = "prepare"     // Target, Phase; Done and Total rows in phase "load"
 	EventInstance    EventKind = "instance"    // Instance: servers of a new instance start
 	EventSlice       EventKind = "slice"       // Target, Benchmark, Instance, Block: a slice begins
+	EventProfile     EventKind = "profile"     // Target, Benchmark, Instance, Phase: a profiling slice begins, which shows "waits", "perf" or "stacks"
 	EventTrial       EventKind = "trial"       // Trial: a slice is stored
 	EventComparisons EventKind = "comparisons" // Comparisons: verdicts over all trials so far
 	EventProblem     EventKind = "problem"     // Problem, Target if it concerns one: something is void or dropped

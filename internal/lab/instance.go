@@ -48,7 +48,7 @@ func (s *state) runInstance(ctx context.Context, number int) error {
 		}
 		s.compare()
 	}
-	return nil
+	return s.profile(ctx, number, instances)
 }
 
 // startInstances starts all live targets at the same time.

@@ -36,6 +36,8 @@ type Store interface {
 	SaveRun(ctx context.Context, run *dbcanary.Run) error
 	AddTrial(ctx context.Context, runID int64, trial *dbcanary.Trial) error
 	Trials(ctx context.Context, runID int64) ([]dbcanary.Trial, error)
+	AddProfile(ctx context.Context, runID int64, profile *dbcanary.Profile) error
+	Profiles(ctx context.Context, runID int64) ([]dbcanary.Profile, error)
 }
 
 // Subject is a target of a run with what is needed to start it.
@@ -51,6 +53,8 @@ type Lab struct {
 	WorkDir string      // data directories lie below it
 	Emit    func(Event) // called from one goroutine at a time; must not block for long
 	Now     func() time.Time
+
+	ProfileTime time.Duration // of a profiling slice; 0 for the usual one
 
 	emitting sync.Mutex
 }
@@ -71,7 +75,9 @@ type state struct {
 	others     map[string][]float64 // CPUs that did other work, of each slice of this execution, by benchmark
 	shares     []float64            // the same of all slices in their order
 	deadline   time.Time            // zero without a budget
-	round      time.Duration
+	round      time.Duration        // that an instance of every target takes, without its profiling slices
+	profiled   map[profileKey]bool  // profiling slices that were done; nil before the first one
+	profiling  time.Duration        // that they took
 	stop       <-chan struct{}
 }
 
@@ -241,11 +247,11 @@ func (s *state) rounds(ctx context.Context) error {
 		first = max(first, s.trials[i].Instance+1)
 	}
 	for instance := first; s.another(instance, first); instance++ {
-		began := s.Now()
+		began, profiling := s.Now(), s.profiling
 		if err := s.runInstance(ctx, instance); err != nil {
 			return err
 		}
-		s.round = s.Now().Sub(began)
+		s.round = s.Now().Sub(began) - (s.profiling - profiling)
 		if err := s.enough(); err != nil {
 			return err
 		}

@@ -35,6 +35,8 @@ type bench struct {
 	watch    func(lab.Event)
 	subjects []lab.Subject
 	run      *dbcanary.Run
+
+	profileTime time.Duration
 }
 
 func newBench(t *testing.T, targets ...string) *bench {
@@ -64,7 +66,7 @@ func newBench(t *testing.T, targets ...string) *bench {
 // execute runs the lab and checks what holds after every run.
 func (b *bench) execute(ctx context.Context, stop <-chan struct{}) error {
 	b.t.Helper()
-	laboratory := &lab.Lab{Store: b.store, WorkDir: b.work, Now: time.Now, Emit: func(event lab.Event) {
+	laboratory := &lab.Lab{Store: b.store, WorkDir: b.work, Now: time.Now, ProfileTime: b.profileTime, Emit: func(event lab.Event) {
 		b.events = append(b.events, event)
 		b.watch(event)
 	}}
