@@ -36,20 +36,29 @@ func (s *rowSource) k(tableSize int) int64 {
 
 // appendRow appends "(id,k,'c','pad')" of a table numbered from 1.
 func appendRow(buf []byte, data *Data, table, id int) []byte {
+	return appendValues(buf, data, table, id, "(", ",'", "','", "')")
+}
+
+// appendLine appends the same as a line of values with tabs between them.
+func appendLine(buf []byte, data *Data, table, id int) []byte {
+	return appendValues(buf, data, table, id, "", "\t", "\t", "\n")
+}
+
+func appendValues(buf []byte, data *Data, table, id int, head, quote, between, tail string) []byte {
 	source := newRowSource(data.Seed, table, id)
-	buf = append(buf, '(')
+	buf = append(buf, head...)
 	buf = strconv.AppendInt(buf, int64(id), 10)
-	buf = append(buf, ',')
+	buf = append(buf, quote[0])
 	buf = strconv.AppendInt(buf, source.k(data.TableSize), 10)
-	buf = append(buf, ",'"...)
+	buf = append(buf, quote...)
 	for group := range cGroups {
 		buf = appendGroup(buf, group, source.next())
 	}
-	buf = append(buf, "','"...)
+	buf = append(buf, between...)
 	for group := range padGroups {
 		buf = appendGroup(buf, group, source.next())
 	}
-	return append(buf, "')"...)
+	return append(buf, tail...)
 }
 
 // appendGroup appends 11 digits made of a uniform word, after a '-' if the group is not the first.

@@ -49,6 +49,7 @@ func (d *Driver) Defaults(version string, memoryBytes int64) []dbcanary.Setting 
 		{"innodb_buffer_pool_dump_at_shutdown", "OFF", all, all},
 		{"innodb_buffer_pool_load_at_startup", "OFF", all, all},
 		{"max_connections", "1000", all, all},
+		{"local_infile", "ON", all, all},
 		{"character_set_server", "latin1", all, all},
 		{"collation_server", "latin1_swedish_ci", all, all},
 		{"init_connect", "SET NAMES DEFAULT", all, all},
