@@ -43,6 +43,7 @@ type pgbenchReader struct {
 	begun    bool
 	summary  bool // the summary of the run has begun
 	complete bool // its rate was read
+	limited  bool // it is known that it ran at a fixed rate
 	version  string
 	failure  string
 	failedAt int
@@ -146,6 +147,9 @@ func (r *pgbenchReader) interval(line string) error {
 			return err
 		}
 	}
+	if strings.Contains(line, " ms, lag ") || strings.Contains(line, " failed, lag ") {
+		r.noteLimited()
+	}
 	before := 0.0
 	if n := len(r.run.Intervals); n > 0 {
 		before = r.run.Intervals[n-1].EndS
@@ -159,6 +163,14 @@ func (r *pgbenchReader) interval(line string) error {
 	r.progress += tps * (end - before)
 	r.run.Intervals = append(r.run.Intervals, Interval{EndS: end, Events: tps, LatencyNs: latency * 1e6})
 	return nil
+}
+
+// noteLimited tells of a run at a fixed rate, once.
+func (r *pgbenchReader) noteLimited() {
+	if !r.limited {
+		r.limited = true
+		r.results.Notes = append(r.results.Notes, r.failf(r.run.Line, "%s", limited).Error())
+	}
 }
 
 // field reads a line of the summary.
@@ -188,7 +200,7 @@ func (r *pgbenchReader) field(line string) error {
 	}
 	switch name {
 	case "rate limit schedule lag":
-		r.results.Notes = append(r.results.Notes, r.failf(r.run.Line, "%s", limited).Error())
+		r.noteLimited()
 	case "number of clients":
 		count, err := r.count(name, value)
 		r.run.Threads = int(min(count, math.MaxInt32))
@@ -215,7 +227,7 @@ func (r *pgbenchReader) field(line string) error {
 func (r *pgbenchReader) finish() error {
 	run, begun, complete, summary := r.run, r.begun, r.complete, r.summary
 	failure, rate, progress := r.failure, r.rate, r.progress
-	r.begun, r.complete, r.summary, r.failure, r.rate, r.progress = false, false, false, "", 0, 0
+	r.begun, r.complete, r.limited, r.summary, r.failure, r.rate, r.progress = false, false, false, false, "", 0, 0
 	switch {
 	case !begun:
 		return nil

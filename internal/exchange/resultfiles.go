@@ -29,7 +29,7 @@ type Files struct {
 	Rejected     []error       // files, or results in them, that must not be used
 	Notes        []string
 
-	recorded  []fileJob // files that turned out to be recordings
+	recorded  []fileJob      // files that turned out to be recordings
 	recording map[string]int // recordings of counters by tool
 	sampled   map[string]int // and of stacks
 }

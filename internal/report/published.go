@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dbcanary/dbcanary/internal/verdict"
 	"github.com/dbcanary/dbcanary/internal/workload"
 )
 
@@ -58,11 +59,15 @@ func (r *Report) writeSummary(w io.Writer, _ Options) error {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "%s\tmin\tmax\tavg\tmedian\n", corner)
-		for _, g := range r.Groups {
-			if g.Target == target && g.Name != "" {
-				fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\n", clean(g.Name),
-					hundredths(g.Min), hundredths(g.Max), hundredths(g.Avg), hundredths(g.Median))
+		groups := slices.DeleteFunc(slices.Clone(r.Groups), func(g verdict.Group) bool { return g.Target != target })
+		for _, g := range groups {
+			switch {
+			case g.Name == "" && len(groups) > 1:
+				continue
+			case g.Name == "": // benchmarks of other tools, of which nobody knows a group
+				g.Name = "all"
 			}
+			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\n", clean(g.Name), hundredths(g.Min), hundredths(g.Max), hundredths(g.Avg), hundredths(g.Median))
 		}
 	}
 	return writeAll(w, &b)

@@ -5,10 +5,10 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/internal/workload"
 	"github.com/dbcanary/dbcanary/stat"
 )
 
@@ -20,7 +20,7 @@ type sweep struct {
 
 type sweepPoint struct {
 	label   string
-	threads int
+	threads int // 0 if nobody knows
 }
 
 // sweeps gathers the benchmarks of the plan that differ by their number of
@@ -29,8 +29,11 @@ func (r *Report) sweeps() []sweep {
 	var list []sweep
 	for _, planned := range r.Run.Plan.Benchmarks {
 		name, threads := planned.Label, r.Run.Plan.Threads
-		if b, err := workload.Find(planned.Label); err == nil && b.Threads > 0 && b.Program == nil {
-			name, threads = strings.TrimSuffix(planned.Label, fmt.Sprintf(" threads=%d", b.Threads)), b.Threads
+		// The label says it, of benchmarks that the catalogue does not have, too.
+		if rest, text, ok := strings.Cut(planned.Label, " threads="); ok {
+			if n, err := strconv.Atoi(text); err == nil && n > 0 {
+				name, threads = rest, n
+			}
 		}
 		at := slices.IndexFunc(list, func(s sweep) bool { return s.name == name })
 		if at < 0 {
@@ -40,6 +43,14 @@ func (r *Report) sweeps() []sweep {
 		list[at].points = append(list[at].points, sweepPoint{planned.Label, threads})
 	}
 	return list
+}
+
+// clients is how many connections there were, as tables have it.
+func (p sweepPoint) clients() string {
+	if p.threads == 0 {
+		return "NA"
+	}
+	return strconv.Itoa(p.threads)
 }
 
 // eventRates gives events by second, by benchmark and target: the median over
@@ -87,7 +98,7 @@ func (r *Report) writeSweep(w io.Writer, _ Options) error {
 			rows[0], rows[1] = append(rows[0], ""), append(rows[1], "throughput ratio")
 		}
 		for _, p := range s.points {
-			row := []string{fmt.Sprint(p.threads)}
+			row := []string{p.clients()}
 			base := rateOf(rates, p.label, r.base())
 			for _, target := range r.Run.Plan.Targets {
 				row = append(row, fixed(rateOf(rates, p.label, target), 2))
@@ -169,7 +180,7 @@ func (r *Report) writeResponse(w io.Writer, _ Options) error {
 		first := slices.MinFunc(s.points, func(a, b sweepPoint) int { return a.threads - b.threads })
 		unit := float64(first.threads) / rateOf(rates, first.label, r.base())
 		for _, p := range s.points {
-			cells := []cell{{text: s.name}, {text: fmt.Sprint(p.threads)}}
+			cells := []cell{{text: s.name}, {text: p.clients()}}
 			for _, target := range r.Run.Plan.Targets {
 				cells = append(cells, cell{text: fixed(float64(p.threads)/rateOf(rates, p.label, target)/unit, 2)})
 			}

@@ -16,6 +16,7 @@ func sweepRun() *synthetic {
 	for _, label := range []string{
 		"read-only range=100 threads=1", "read-only range=100 threads=4", "read-only range=100 threads=16",
 		"point-query threads=1", "point-query threads=4", "scan",
+		"of another tool threads=2", "of another tool threads=8",
 	} {
 		benchmarks = append(benchmarks, dbcanary.PlannedBenchmark{Label: label, Group: "reads"})
 	}
