@@ -204,3 +204,21 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestReportsPage: docs/REPORTS.md has a command for every format and chart.
+func TestReportsPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/REPORTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range append(Formats(), "hosts") {
+		if format != "text" && !bytes.Contains(text, []byte("--format "+format)) {
+			t.Errorf("docs/REPORTS.md has no command with --format %s", format)
+		}
+	}
+	for _, kind := range ChartKinds() {
+		if !bytes.Contains(text, []byte("| `"+kind+"` |")) {
+			t.Errorf("docs/REPORTS.md does not speak of the chart %s", kind)
+		}
+	}
+}
