@@ -29,11 +29,12 @@ bench-load: build ## cost of the load generator beside sysbench and pgbench; ARG
 accuracy: ## measure change-point detection: make accuracy DATA=../shared/changepoint
 	@$(GO) run ./changepoint/accuracy -data "$(DATA)"
 
-check: web ## format, vet, staticcheck, types of the page
+check: web ## format, vet, staticcheck, types and format of the page
 	@unformatted=$$($(TOOL) gofumpt -l .); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted; run make format"; exit 1; fi
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 	cd web && npm run --silent check
 
-format:
+format: web
 	$(TOOL) gofumpt -w .
+	cd web && npm run --silent format

@@ -8,8 +8,19 @@ type Num = number | null;
 
 /** A comparison as the data has it; warnings come last. */
 type Cell = [
-  verdict: number, qps: Num, qpsLow: Num, qpsHigh: Num, cpuVerdict: number, cpu: Num, cpuLow: Num, cpuHigh: Num,
-  instances: number, voidSlices: number, detectable: Num, reason: number, ...warnings: number[],
+  verdict: number,
+  qps: Num,
+  qpsLow: Num,
+  qpsHigh: Num,
+  cpuVerdict: number,
+  cpu: Num,
+  cpuLow: Num,
+  cpuHigh: Num,
+  instances: number,
+  voidSlices: number,
+  detectable: Num,
+  reason: number,
+  ...warnings: number[],
 ];
 
 /** A ratio to the base with its interval and its verdict; the interval is null where one instance gives none. */
@@ -151,7 +162,11 @@ export function compared(data: Data, base: number, benchmark: number, target: nu
   return {
     qps: { ratio: qps, low: qpsLow, high: qpsHigh, verdict },
     cpu: { ratio: cpu, low: cpuLow, high: cpuHigh, verdict: cpuVerdict },
-    instances, voidSlices, detectable, reason: data.texts[reason], warnings: warnings.map((w) => data.texts[w]),
+    instances,
+    voidSlices,
+    detectable,
+    reason: data.texts[reason],
+    warnings: warnings.map((w) => data.texts[w]),
   };
 }
 
@@ -189,12 +204,14 @@ export function shownEstimate(data: Data, state: State, benchmark: number, targe
 /** The benchmarks that the filters leave, in the order that was asked for. */
 export function rows(data: Data, state: State): number[] {
   const words = state.search.toLowerCase();
-  const kept = data.benchmarks.map((_, i) => i).filter((i) => {
-    const benchmark = data.benchmarks[i];
-    if (state.group !== "" && benchmark.group !== state.group) return false;
-    if (words !== "" && !benchmark.label.toLowerCase().includes(words)) return false;
-    return state.verdict < 0 || data.targets.some((_, target) => shownEstimate(data, state, i, target)?.verdict === state.verdict);
-  });
+  const kept = data.benchmarks
+    .map((_, i) => i)
+    .filter((i) => {
+      const benchmark = data.benchmarks[i];
+      if (state.group !== "" && benchmark.group !== state.group) return false;
+      if (words !== "" && !benchmark.label.toLowerCase().includes(words)) return false;
+      return state.verdict < 0 || data.targets.some((_, target) => shownEstimate(data, state, i, target)?.verdict === state.verdict);
+    });
   const order = groups(data);
   kept.sort((a, b) => order.indexOf(data.benchmarks[a].group) - order.indexOf(data.benchmarks[b].group));
   const sort = state.sort;

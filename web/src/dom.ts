@@ -13,7 +13,9 @@ function apply(element: Element, attributes: Attributes, children: Child[]): voi
 }
 
 export function h<K extends keyof HTMLElementTagNameMap>(
-  name: K, attributes: Attributes = {}, ...children: Child[]
+  name: K,
+  attributes: Attributes = {},
+  ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const element = document.createElement(name);
   apply(element, attributes, children);
@@ -28,7 +30,10 @@ export function svg(name: string, attributes: Attributes = {}, ...children: Chil
 
 /** A labelled choice; the label belongs to it for readers of the screen too. */
 export function choice(
-  label: string, options: { value: string; text: string }[], value: string, changed: (value: string) => void,
+  label: string,
+  options: { value: string; text: string }[],
+  value: string,
+  changed: (value: string) => void,
 ): HTMLElement {
   const select = h("select", { change: () => changed(select.value) });
   for (const option of options) select.append(h("option", { value: option.value }, option.text));

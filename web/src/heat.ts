@@ -1,6 +1,18 @@
 // The table of benchmarks by targets.
 
-import { type Comparison, type Data, type State, compared, intervalText, known, numberText, ratioText, rows, verdictMarks, verdicts } from "./data";
+import {
+  type Comparison,
+  type Data,
+  type State,
+  compared,
+  intervalText,
+  known,
+  numberText,
+  ratioText,
+  rows,
+  verdictMarks,
+  verdicts,
+} from "./data";
 import { h } from "./dom";
 
 /** What verdicts about server CPU are called, and their marks, in the order of the verdicts. */
@@ -21,7 +33,9 @@ function tipText(data: Data, benchmark: number, target: number, c: Comparison): 
     known(c.cpu.ratio) ? `server CPU by statement ${ratioText(c.cpu.ratio)}, interval ${intervalText(c.cpu)}` : "",
     c.reason,
     ...c.warnings.map((warning) => `! ${warning}`),
-  ].filter((line) => line !== "").join("\n");
+  ]
+    .filter((line) => line !== "")
+    .join("\n");
 }
 
 function cellOf(data: Data, state: State, benchmark: number, target: number, open: () => void): HTMLElement {
@@ -33,10 +47,21 @@ function cellOf(data: Data, state: State, benchmark: number, target: number, ope
   const shown = cpu ? c.cpu : c.qps;
   const word = shown.verdict < 0 ? "unknown" : (cpu ? cpuWords : verdicts)[shown.verdict];
   const focused = state.focus?.benchmark === benchmark && state.focus.target === target;
-  const button = h("button", {
-    type: "button", class: "cell", click: open, "data-tip": tipText(data, benchmark, target, c), "aria-pressed": String(focused), tabindex: -1, "data-cell": `${benchmark} ${target}`,
-    "aria-label": `${data.benchmarks[benchmark].label}, ${data.targets[target].name}: ${word}, ${ratioText(shown.ratio)}`,
-  }, h("span", { class: "mark" }, shown.verdict < 0 ? "" : (cpu ? cpuMarks : verdictMarks)[shown.verdict]), h("span", { class: "value" }, ratioText(shown.ratio)));
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "cell",
+      click: open,
+      "data-tip": tipText(data, benchmark, target, c),
+      "aria-pressed": String(focused),
+      tabindex: -1,
+      "data-cell": `${benchmark} ${target}`,
+      "aria-label": `${data.benchmarks[benchmark].label}, ${data.targets[target].name}: ${word}, ${ratioText(shown.ratio)}`,
+    },
+    h("span", { class: "mark" }, shown.verdict < 0 ? "" : (cpu ? cpuMarks : verdictMarks)[shown.verdict]),
+    h("span", { class: "value" }, ratioText(shown.ratio)),
+  );
   if (!cpu && known(c.cpu.ratio)) button.append(h("span", { class: "beside" }, `cpu ${ratioText(c.cpu.ratio)}`));
   if (c.warnings.length > 0) button.append(h("span", { class: "warned" }, "!"));
   const td = h("td", { class: `verdict ${verdicts[shown.verdict] ?? ""}` }, button);
@@ -49,14 +74,44 @@ function heading(data: Data, state: State, update: (change: Partial<State>) => v
     const same = state.sort?.target === target;
     update({ sort: same && state.sort?.down ? null : { target, down: same } });
   };
-  const row = h("tr", {}, h("th", { scope: "col", class: "name" },
-    h("button", { type: "button", click: () => update({ sort: null }), "aria-label": "benchmark: the order of the suite", "data-tip": "the order of the suite" }, "benchmark")));
+  const row = h(
+    "tr",
+    {},
+    h(
+      "th",
+      { scope: "col", class: "name" },
+      h(
+        "button",
+        {
+          type: "button",
+          click: () => update({ sort: null }),
+          "aria-label": "benchmark: the order of the suite",
+          "data-tip": "the order of the suite",
+        },
+        "benchmark",
+      ),
+    ),
+  );
   data.targets.forEach((target, i) => {
     const sorted = state.sort?.target === i;
     const order = sorted ? (state.sort?.down ? "descending" : "ascending") : "none";
-    row.append(h("th", { scope: "col", class: i === state.base ? "base" : "", "aria-sort": order },
-      h("button", { type: "button", click: sortBy(i), "aria-label": `sort by ${target.name}`, "data-tip": `sort by ${target.name} (${target.version})` },
-        ...broken(target.name), sorted ? (state.sort?.down ? " ↓" : " ↑") : "")));
+    row.append(
+      h(
+        "th",
+        { scope: "col", class: i === state.base ? "base" : "", "aria-sort": order },
+        h(
+          "button",
+          {
+            type: "button",
+            click: sortBy(i),
+            "aria-label": `sort by ${target.name}`,
+            "data-tip": `sort by ${target.name} (${target.version})`,
+          },
+          ...broken(target.name),
+          sorted ? (state.sort?.down ? " ↓" : " ↑") : "",
+        ),
+      ),
+    );
   });
   return row;
 }
@@ -70,7 +125,11 @@ function arrows(body: HTMLElement): void {
     const row = from?.parentElement;
     if (!from || !row) return;
     const column = [...row.children].indexOf(from);
-    const next = (step: "nextElementSibling" | "previousElementSibling", element: Element, pick: (e: Element) => Element | undefined): HTMLElement | null => {
+    const next = (
+      step: "nextElementSibling" | "previousElementSibling",
+      element: Element,
+      pick: (e: Element) => Element | undefined,
+    ): HTMLElement | null => {
       for (let at = element[step]; at; at = at[step]) {
         const button = pick(at)?.querySelector<HTMLElement>("button.cell");
         if (button) return button;
@@ -104,11 +163,23 @@ export function heatTable(data: Data, state: State, update: (change: Partial<Sta
     }
     const name = h("th", { scope: "row", class: "name" }, of.label);
     if (of.about !== "") name.setAttribute("data-tip", of.about);
-    body.append(h("tr", {}, name, ...data.targets.map((_, target) => cellOf(data, state, benchmark, target, () => update({ focus: { benchmark, target } })))));
+    body.append(
+      h(
+        "tr",
+        {},
+        name,
+        ...data.targets.map((_, target) => cellOf(data, state, benchmark, target, () => update({ focus: { benchmark, target } }))),
+      ),
+    );
   }
-  if (body.childElementCount === 0) body.append(h("tr", {}, h("td", { colspan: columns, class: "none" }, "no benchmark is left by the filters")));
+  if (body.childElementCount === 0)
+    body.append(h("tr", {}, h("td", { colspan: columns, class: "none" }, "no benchmark is left by the filters")));
   arrows(body);
-  return h("div", { class: "scroll", role: "region", "aria-label": "benchmarks by targets" }, h("table", { class: "heat" }, h("thead", {}, heading(data, state, update)), body));
+  return h(
+    "div",
+    { class: "scroll", role: "region", "aria-label": "benchmarks by targets" },
+    h("table", { class: "heat" }, h("thead", {}, heading(data, state, update)), body),
+  );
 }
 
 /** What targets did in each group, for the base that is shown: the median of the ratios and the worst verdict. */
@@ -117,21 +188,56 @@ export function groupTable(data: Data, state: State): HTMLElement {
   const targets = data.targets.map((_, i) => i).filter((i) => i !== state.base);
   const body = h("tbody");
   for (const name of [...new Set(of.map((g) => g.group))].sort((a, b) => Number(a === "") - Number(b === ""))) {
-    const row = h("tr", { class: name === "" ? "whole" : "" }, h("th", { scope: "row", class: "name" }, name === "" ? "whole suite" : name));
+    const row = h(
+      "tr",
+      { class: name === "" ? "whole" : "" },
+      h("th", { scope: "row", class: "name" }, name === "" ? "whole suite" : name),
+    );
     for (const target of targets) {
       const g = of.find((one) => one.group === name && one.target === target);
       if (g === undefined) {
         row.append(h("td", { class: "none" }, "–"));
         continue;
       }
-      const counts = g.counts.map((n, v) => (n > 0 ? `${n} ${verdicts[v]}` : "")).filter((x) => x !== "").join(", ");
-      row.append(h("td", { class: `summed verdict ${verdicts[g.verdict]}`, "data-tip": `${counts}\nmin ${ratioText(g.min)}, median ${ratioText(g.median)}, average ${ratioText(g.avg)}, max ${ratioText(g.max)}` },
-        h("span", { class: "mark" }, verdictMarks[g.verdict]), ` ${ratioText(g.median)} `, h("span", { class: "beside" }, `${ratioText(g.min)}–${ratioText(g.max)}`), h("span", { class: "beside" }, counts)));
+      const counts = g.counts
+        .map((n, v) => (n > 0 ? `${n} ${verdicts[v]}` : ""))
+        .filter((x) => x !== "")
+        .join(", ");
+      row.append(
+        h(
+          "td",
+          {
+            class: `summed verdict ${verdicts[g.verdict]}`,
+            "data-tip": `${counts}\nmin ${ratioText(g.min)}, median ${ratioText(g.median)}, average ${ratioText(g.avg)}, max ${ratioText(g.max)}`,
+          },
+          h("span", { class: "mark" }, verdictMarks[g.verdict]),
+          ` ${ratioText(g.median)} `,
+          h("span", { class: "beside" }, `${ratioText(g.min)}–${ratioText(g.max)}`),
+          h("span", { class: "beside" }, counts),
+        ),
+      );
     }
     body.append(row);
   }
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "groups by targets" },
-    h("table", { class: "heat" }, h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "name" }, "group"), ...targets.map((i) => h("th", { scope: "col" }, ...broken(data.targets[i].name))))), body));
+  return h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": "groups by targets" },
+    h(
+      "table",
+      { class: "heat" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col", class: "name" }, "group"),
+          ...targets.map((i) => h("th", { scope: "col" }, ...broken(data.targets[i].name))),
+        ),
+      ),
+      body,
+    ),
+  );
 }
 
 /** A name that may be broken where its parts end. */

@@ -57,8 +57,10 @@ function frameText(frame: Frame, whole: Frame, compared: boolean): string {
   const share = (v: number, all: number): string => (all > 0 ? `${((100 * v) / all).toFixed(1)} %` : "0 %");
   if (!compared) return `${frame.name}\n${share(frame.cost, whole.cost)} of the samples`;
   const change = whole.before > 0 ? percentText((frame.cost - frame.before) / whole.before) : "–";
-  return `${frame.name}\n${change} of all that an operation costs on the base\n` +
-    `${share(frame.cost, whole.cost)} of the samples, ${share(frame.before, whole.before)} on the base`;
+  return (
+    `${frame.name}\n${change} of all that an operation costs on the base\n` +
+    `${share(frame.cost, whole.cost)} of the samples, ${share(frame.before, whole.before)} on the base`
+  );
 }
 
 /** The colour of a frame: more or less than on the base, the stronger the more; else by its name, so that it keeps its colour. */
@@ -84,11 +86,23 @@ export function flame(root: Frame, compared: boolean, label: string): HTMLElemen
     const place = (frame: Frame, left: number, width: number, level: number): void => {
       depth = Math.max(depth, level);
       const [kind, strength] = paint(frame, root, compared);
-      const button = h("button", {
-        type: "button", role: "treeitem", class: `frame ${kind}`, tabindex: frame === zoomed ? 0 : -1, "data-tip": frameText(frame, root, compared),
-        "aria-level": level + 1, click: () => zoom(frame),
-      }, frame.name);
-      button.setAttribute("style", `left: ${(100 * left).toFixed(3)}%; width: ${(100 * width).toFixed(3)}%; bottom: ${level * height}px; ${strength}`);
+      const button = h(
+        "button",
+        {
+          type: "button",
+          role: "treeitem",
+          class: `frame ${kind}`,
+          tabindex: frame === zoomed ? 0 : -1,
+          "data-tip": frameText(frame, root, compared),
+          "aria-level": level + 1,
+          click: () => zoom(frame),
+        },
+        frame.name,
+      );
+      button.setAttribute(
+        "style",
+        `left: ${(100 * left).toFixed(3)}%; width: ${(100 * width).toFixed(3)}%; bottom: ${level * height}px; ${strength}`,
+      );
       buttons.set(frame, button);
       box.append(button);
       // Frames above never reach further than theirs: where the base costs more in some and less in others, their sum can.
@@ -106,7 +120,11 @@ export function flame(root: Frame, compared: boolean, label: string): HTMLElemen
     const below: Frame[] = [];
     for (let frame = parents.get(zoomed); frame; frame = parents.get(frame)) below.unshift(frame);
     below.forEach((frame, level) => {
-      const button = h("button", { type: "button", class: "frame below", "data-tip": frameText(frame, root, compared), click: () => zoom(frame) }, frame.name);
+      const button = h(
+        "button",
+        { type: "button", class: "frame below", "data-tip": frameText(frame, root, compared), click: () => zoom(frame) },
+        frame.name,
+      );
       button.setAttribute("style", `left: 0; width: 100%; bottom: ${level * height}px`);
       box.append(button);
     });
@@ -127,10 +145,14 @@ export function flame(root: Frame, compared: boolean, label: string): HTMLElemen
     const parent = from === zoomed ? undefined : parents.get(from);
     const row = parent?.above.filter((f) => shown.has(f)) ?? [from];
     switch (key) {
-      case "ArrowUp": return from.above.find((f) => shown.has(f));
-      case "ArrowDown": return parent;
-      case "ArrowLeft": return row[row.indexOf(from) - 1];
-      case "ArrowRight": return row[row.indexOf(from) + 1];
+      case "ArrowUp":
+        return from.above.find((f) => shown.has(f));
+      case "ArrowDown":
+        return parent;
+      case "ArrowLeft":
+        return row[row.indexOf(from) - 1];
+      case "ArrowRight":
+        return row[row.indexOf(from) + 1];
     }
     return undefined;
   };
@@ -155,13 +177,36 @@ function waitTable(data: Data, base: Profile | null, target: Profile): HTMLEleme
   });
   if (events.length === 0) return null;
   events.sort((a, b) => Math.max(b.before ?? 0, b.after ?? 0) - Math.max(a.before ?? 0, a.after ?? 0));
-  const body = h("tbody", {}, ...events.map((e) => h("tr", {},
-    h("th", { scope: "row" }, data.texts[e.event], e.sampled ? h("span", { class: "beside" }, "from samples") : null),
-    ...[e.before, e.after].map((v) => h("td", { class: "number" }, numberText(v))),
-    h("td", { class: "number" }, e.before === null ? "–" : `${e.change > 0 ? "+" : e.change < 0 ? "−" : ""}${numberText(Math.abs(e.change))}`),
-    h("td", { class: "number" }, known(e.before) && e.before > 0 && known(e.after) ? ratioText(e.after / e.before) : "–"))));
-  const titles = ["waited for", `${base ? data.targets[base.target].name : "base"}, µs/op`, `${data.targets[target.target].name}, µs/op`, "change", "ratio"];
-  return h("div", { class: "scroll" }, h("table", { class: "waits" }, h("thead", {}, h("tr", {}, ...titles.map((t) => h("th", { scope: "col" }, t)))), body));
+  const body = h(
+    "tbody",
+    {},
+    ...events.map((e) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, data.texts[e.event], e.sampled ? h("span", { class: "beside" }, "from samples") : null),
+        ...[e.before, e.after].map((v) => h("td", { class: "number" }, numberText(v))),
+        h(
+          "td",
+          { class: "number" },
+          e.before === null ? "–" : `${e.change > 0 ? "+" : e.change < 0 ? "−" : ""}${numberText(Math.abs(e.change))}`,
+        ),
+        h("td", { class: "number" }, known(e.before) && e.before > 0 && known(e.after) ? ratioText(e.after / e.before) : "–"),
+      ),
+    ),
+  );
+  const titles = [
+    "waited for",
+    `${base ? data.targets[base.target].name : "base"}, µs/op`,
+    `${data.targets[target.target].name}, µs/op`,
+    "change",
+    "ratio",
+  ];
+  return h(
+    "div",
+    { class: "scroll" },
+    h("table", { class: "waits" }, h("thead", {}, h("tr", {}, ...titles.map((t) => h("th", { scope: "col" }, t)))), body),
+  );
 }
 
 function stacksOf(profile: Profile | null, sampler: string): Stacks | undefined {
@@ -180,20 +225,49 @@ export function profiles(data: Data, state: State, picked: Picked, redraw: () =>
   const base = picked.target === state.base ? null : find(picked.benchmark, state.base);
   const samplers = target.stacks.map((s) => s.sampler);
   if (!samplers.includes(picked.sampler)) picked.sampler = samplers[0] ?? "";
-  const option = (list: { name?: string; label?: string }[]) => (i: number) => ({ value: String(i), text: list[i].name ?? list[i].label ?? "" });
+  const option = (list: { name?: string; label?: string }[]) => (i: number) => ({
+    value: String(i),
+    text: list[i].name ?? list[i].label ?? "",
+  });
   const controls = [
-    choice("benchmark", benchmarks.map(option(data.benchmarks)), String(picked.benchmark), (v) => { picked.benchmark = Number(v); redraw(); }),
-    choice("target", targets.map(option(data.targets)), String(picked.target), (v) => { picked.target = Number(v); redraw(); }),
+    choice("benchmark", benchmarks.map(option(data.benchmarks)), String(picked.benchmark), (v) => {
+      picked.benchmark = Number(v);
+      redraw();
+    }),
+    choice("target", targets.map(option(data.targets)), String(picked.target), (v) => {
+      picked.target = Number(v);
+      redraw();
+    }),
   ];
   const parts: (HTMLElement | null)[] = [waitTable(data, base, target)];
   const stacks = stacksOf(target, picked.sampler);
   if (stacks) {
     const before = stacksOf(base, picked.sampler);
     const view = before && base ? picked.view : "target";
-    if (samplers.length > 1) controls.push(choice("sampled by", samplers.map((s) => ({ value: s, text: s })), picked.sampler, (v) => { picked.sampler = v; redraw(); }));
+    if (samplers.length > 1)
+      controls.push(
+        choice(
+          "sampled by",
+          samplers.map((s) => ({ value: s, text: s })),
+          picked.sampler,
+          (v) => {
+            picked.sampler = v;
+            redraw();
+          },
+        ),
+      );
     if (before && base) {
-      const views = [{ value: "difference", text: "difference" }, { value: "target", text: data.targets[picked.target].name }, { value: "base", text: data.targets[state.base].name }];
-      controls.push(choice("stacks", views, view, (v) => { picked.view = v as Picked["view"]; redraw(); }));
+      const views = [
+        { value: "difference", text: "difference" },
+        { value: "target", text: data.targets[picked.target].name },
+        { value: "base", text: data.targets[state.base].name },
+      ];
+      controls.push(
+        choice("stacks", views, view, (v) => {
+          picked.view = v as Picked["view"];
+          redraw();
+        }),
+      );
     }
     parts.push(flameOf(data, target, stacks, base, before, view));
   }
@@ -201,15 +275,30 @@ export function profiles(data: Data, state: State, picked: Picked, redraw: () =>
   return [h("p", { class: "note" }, note), h("div", { class: "controls" }, ...controls), ...parts.filter((x) => x !== null)];
 }
 
-function flameOf(data: Data, target: Profile, stacks: Stacks, base: Profile | null, before: Stacks | undefined, view: Picked["view"]): HTMLElement {
+function flameOf(
+  data: Data,
+  target: Profile,
+  stacks: Stacks,
+  base: Profile | null,
+  before: Stacks | undefined,
+  view: Picked["view"],
+): HTMLElement {
   const name = (p: Profile): string => data.targets[p.target].name;
   if (!base || !before || view === "target") {
     return flame(tree(data.texts, stacks, target.operations), false, `flame graph of ${name(target)} by ${stacks.sampler}`);
   }
   if (view === "base") return flame(tree(data.texts, before, base.operations), false, `flame graph of ${name(base)} by ${stacks.sampler}`);
   const root = difference(tree(data.texts, stacks, target.operations), tree(data.texts, before, base.operations));
-  return h("div", {},
-    h("p", { class: "legend" }, h("span", { class: "key-more" }, "costs more"), h("span", { class: "key-less" }, `costs less than on ${name(base)}`),
-      h("span", {}, "samples by operation; a frame is as wide as the larger of the two")),
-    flame(root, true, `flame graph of ${name(target)} against ${name(base)} by ${stacks.sampler}`));
+  return h(
+    "div",
+    {},
+    h(
+      "p",
+      { class: "legend" },
+      h("span", { class: "key-more" }, "costs more"),
+      h("span", { class: "key-less" }, `costs less than on ${name(base)}`),
+      h("span", {}, "samples by operation; a frame is as wide as the larger of the two"),
+    ),
+    flame(root, true, `flame graph of ${name(target)} against ${name(base)} by ${stacks.sampler}`),
+  );
 }

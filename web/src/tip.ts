@@ -37,5 +37,7 @@ export function tooltips(): void {
     else hide();
   });
   document.addEventListener("scroll", hide, { capture: true, passive: true });
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+  });
 }
