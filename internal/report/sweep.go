@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/exchange"
 	"github.com/dbcanary/dbcanary/stat"
 )
 
@@ -54,13 +55,21 @@ func (p sweepPoint) clients() string {
 }
 
 // eventRates gives events by second, by benchmark and target: the median over
-// instances.
+// instances. Of imported results that tell no events it is the rate that they tell.
 func (r *Report) eventRates() map[[2]string]float64 {
 	type sum struct{ events, seconds float64 }
+	imported := map[string]bool{}
+	for _, target := range r.Run.Targets {
+		imported[target.Name] = target.Build.Provider == exchange.ProviderImport
+	}
 	instances := map[[2]string]map[int]sum{}
 	for i := range r.trials {
 		t := &r.trials[i]
-		if t.Void != "" || t.ElapsedNs <= 0 || t.Events <= 0 {
+		events := t.Events
+		if events == 0 && imported[t.Target] {
+			events = t.Operations
+		}
+		if t.Void != "" || t.ElapsedNs <= 0 || events <= 0 {
 			continue
 		}
 		key := [2]string{t.Benchmark, t.Target}
@@ -68,7 +77,7 @@ func (r *Report) eventRates() map[[2]string]float64 {
 			instances[key] = map[int]sum{}
 		}
 		s := instances[key][t.Instance]
-		instances[key][t.Instance] = sum{s.events + float64(t.Events), s.seconds + float64(t.ElapsedNs)/1e9}
+		instances[key][t.Instance] = sum{s.events + float64(events), s.seconds + float64(t.ElapsedNs)/1e9}
 	}
 	rates := map[[2]string]float64{}
 	for key, of := range instances {
