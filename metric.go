@@ -13,6 +13,9 @@ type Metric struct {
 	Value float64 `json:"value"`           // of a count its growth, to be divided by the trial's Operations or ElapsedNs; of a gauge its last level
 	First float64 `json:"first,omitempty"` // of a gauge
 	Max   float64 `json:"max,omitempty"`   // of a gauge
+	// PerSecond is the growth, or the level, of each second of the slice; nil if it
+	// is not told. The last one may be a part of a second.
+	PerSecond []float64 `json:"per_second,omitempty"`
 }
 
 // MissingProbe says what could not be probed, so that nothing is taken for zero

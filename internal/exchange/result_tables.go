@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dbcanary/dbcanary"
 )
 
 // Table is a table of a published report that holds no result of a benchmark.
@@ -230,12 +232,14 @@ func (t *tableReader) nextSet() {
 	}
 }
 
+func sameMetric(a, b dbcanary.Metric) bool { return a.Name == b.Name && a.Value == b.Value }
+
 // addOnce adds a measurement of a file in which tables of several hosts may stand one
 // below the other: where a benchmark comes again, and with each table of relative QPS,
 // the next set begins. The same numbers again are left out.
 func (t *tableReader) addOnce(m Measurement) error {
 	key := fmt.Sprintf("%s\x00%s\x00%d", m.Benchmark, m.Target, m.Threads)
-	if before, ok := t.seen[key]; ok && before.Operations == m.Operations && before.ElapsedNs == m.ElapsedNs && slices.Equal(before.Metrics, m.Metrics) {
+	if before, ok := t.seen[key]; ok && before.Operations == m.Operations && before.ElapsedNs == m.ElapsedNs && slices.EqualFunc(before.Metrics, m.Metrics, sameMetric) {
 		t.again++
 		return nil
 	} else if ok {

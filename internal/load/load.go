@@ -69,9 +69,9 @@ type Options struct {
 	Warmup time.Duration // least time before the measured time, not recorded; in a closed loop each worker does at least one event in it
 	Time   time.Duration // measured time; 0 if Events decides
 	Events int64         // most measured events over all workers; 0 for no limit
-	// Exact has no event run but Events, and the measured time end with the last of
-	// them: for events that build on each other and can't be repeated. There is no
-	// warm-up then, and the time is that of all, not a rate.
+	// Exact has no event run but Events, each worker an equal share of them, and the
+	// measured time end with the last: for events that build on each other and can't
+	// be repeated. There is no warm-up then, and the time is that of all, not a rate.
 	Exact bool
 
 	Rate    float64 // open loop: events per second over all workers; 0 for a closed loop

@@ -242,7 +242,7 @@ func TestRun_Exact(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Alone: 10+20+30+40 ms; two: the longest two one after the other, 20 and 40.
+			// Alone: 10+20+30+40 ms; of two, the one that begins with 20 goes on with 40.
 			want := map[int]time.Duration{1: 100 * time.Millisecond, 2: 60 * time.Millisecond}[workers]
 			if runs.Load() != int64(events) || r.Events != 4 || r.Operations != 12 || r.Elapsed != want || r.Window != want || r.Response.Count() != 4 {
 				t.Errorf("%d workers: %d runs, %d events, %d operations, %d latencies in %v", workers, runs.Load(), r.Events, r.Operations, r.Response.Count(), r.Elapsed)

@@ -86,6 +86,10 @@ func newSlice(workers []Worker, options Options, sleep func(time.Duration)) *sli
 			s.workers = append(s.workers, newWorker(s, i, w))
 		}
 	}
+	for i, w := range s.workers {
+		n := int64(len(s.workers))
+		w.share = options.Events/n + min(1, (options.Events%n)/int64(i+1))
+	}
 	return s
 }
 

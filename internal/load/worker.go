@@ -24,6 +24,7 @@ type worker struct {
 	err               error         // what ended the slice
 	failed            time.Duration // when
 	last              time.Duration // end of its last event
+	share             int64         // with Options.Exact: events that it may still start
 	claimed           int64         // finished events that it had claimed
 	busy              time.Duration // sum of their lengths
 	claimedStatements int64
@@ -152,11 +153,16 @@ func (w *worker) run(intended, start time.Duration) bool {
 }
 
 // claim takes one of the events that may still start. When the last one starts
-// all workers are busy, so the window ends there, unless the time of all counts.
+// all workers are busy, so the window ends there. An exact number is shared out
+// beforehand, and its time is that of all.
 func (w *worker) claim() bool {
 	s := w.slice
+	if s.options.Exact {
+		w.share--
+		return w.share >= 0
+	}
 	left := s.unclaimed.Add(-1)
-	if left == 0 && !s.options.Exact {
+	if left == 0 {
 		s.endWindow()
 		close(s.exhausted)
 	}

@@ -49,6 +49,9 @@ func encodeMetrics(ctx context.Context, tx *sql.Tx, metrics []dbcanary.Metric) (
 			entry = append(entry, m.First, m.Max)
 		}
 		entries = append(entries, entry)
+		if len(m.PerSecond) > 0 && !slices.ContainsFunc(m.PerSecond, func(v float64) bool { return !finite(v) }) {
+			entries = append(entries, append([]float64{-float64(id)}, m.PerSecond...))
+		}
 	}
 	return jsonOrNull(entries, len(entries))
 }
@@ -91,15 +94,20 @@ func decodeMetrics(text []byte, names map[int64]string) ([]dbcanary.Metric, erro
 	if err := json.Unmarshal(text, &entries); err != nil {
 		return nil, fmt.Errorf("metrics of a trial: %w", err)
 	}
-	metrics := make([]dbcanary.Metric, len(entries))
-	for i, entry := range entries {
+	var metrics []dbcanary.Metric
+	for _, entry := range entries {
+		if n := len(metrics); n > 0 && len(entry) > 1 && entry[0] < 0 && names[int64(-entry[0])] == metrics[n-1].Name {
+			metrics[n-1].PerSecond = entry[1:]
+			continue
+		}
 		if len(entry) != 2 && len(entry) != 4 || names[int64(entry[0])] == "" {
 			return nil, fmt.Errorf("metrics of a trial: %v is no entry", entry)
 		}
-		metrics[i] = dbcanary.Metric{Name: names[int64(entry[0])], Value: entry[1]}
+		metric := dbcanary.Metric{Name: names[int64(entry[0])], Value: entry[1]}
 		if len(entry) == 4 {
-			metrics[i].Gauge, metrics[i].First, metrics[i].Max = true, entry[2], entry[3]
+			metric.Gauge, metric.First, metric.Max = true, entry[2], entry[3]
 		}
+		metrics = append(metrics, metric)
 	}
 	return metrics, nil
 }

@@ -233,6 +233,9 @@ func trialGenerator() *rapid.Generator[dbcanary.Trial] {
 			if m.Gauge = rapid.Bool().Draw(t, "gauge"); m.Gauge {
 				m.First, m.Max = rapid.Float64().Draw(t, "first"), rapid.Float64().Draw(t, "max")
 			}
+			if rapid.Bool().Draw(t, "by second") {
+				m.PerSecond = rapid.SliceOfN(rapid.Float64(), 1, 5).Draw(t, "seconds")
+			}
 			trial.Metrics = append(trial.Metrics, m)
 		}
 		if rapid.IntRange(0, 9).Draw(t, "no mean") == 0 {
