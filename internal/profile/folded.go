@@ -15,6 +15,29 @@ import (
 // semicolons between, a space and the count. It is what the tools around flame
 // graphs take; binaries and threads are left out, and equal lines added up.
 func WriteFolded(w io.Writer, stacks []Stack) error {
+	counts := foldedCounts(stacks)
+	buffered := bufio.NewWriter(w)
+	for _, stack := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(buffered, "%s %d\n", stack, counts[stack])
+	}
+	return buffered.Flush()
+}
+
+// WriteFoldedPair writes folded lines with two counts, of the base and of the
+// target, as tools for differential flame graphs take them.
+func WriteFoldedPair(w io.Writer, base, target []Stack) error {
+	before, after := foldedCounts(base), foldedCounts(target)
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	buffered := bufio.NewWriter(w)
+	for _, stack := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(buffered, "%s %d %d\n", stack, before[stack], after[stack])
+	}
+	return buffered.Flush()
+}
+
+// foldedCounts adds up the samples by folded line.
+func foldedCounts(stacks []Stack) map[string]int64 {
 	counts := map[string]int64{}
 	var line strings.Builder
 	for _, stack := range stacks {
@@ -23,19 +46,12 @@ func WriteFolded(w io.Writer, stacks []Stack) error {
 			if i > 0 {
 				line.WriteByte(';')
 			}
-			line.WriteString(foldedName.Replace(frame.Function))
+			line.WriteString(strings.ReplaceAll(printable(frame.Function), ";", ":"))
 		}
 		counts[line.String()] += stack.Count
 	}
-	buffered := bufio.NewWriter(w)
-	for _, stack := range slices.Sorted(maps.Keys(counts)) {
-		fmt.Fprintf(buffered, "%s %d\n", stack, counts[stack])
-	}
-	return buffered.Flush()
+	return counts
 }
-
-// foldedName takes out of a name what parts names and lines.
-var foldedName = strings.NewReplacer(";", ":", "\n", " ", "\r", " ")
 
 // ParseFolded reads folded lines. Empty ones and comments, which start with "#",
 // are skipped; an error names the line.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Frame is a function on a stack.
@@ -36,6 +37,19 @@ func (s Stack) Names() []string {
 		names[i] = frame.Function
 	}
 	return names
+}
+
+// printable is a name without what would part lines or a terminal would obey.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unicode.IsControl(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, name)
 }
 
 // Total is how many samples there are.

@@ -49,6 +49,9 @@ func TestTexts(t *testing.T) {
 		writers := map[string]func(io.Writer, []Stack, Limits) error{
 			"flat": WriteFlat, "callers": WriteCallers, "topdown": WriteTopDown, "lines": WriteLines,
 			"folded": func(w io.Writer, stacks []Stack, _ Limits) error { return WriteFolded(w, stacks) },
+			"pair": func(w io.Writer, stacks []Stack, _ Limits) error {
+				return WriteFoldedPair(w, throughPprof(t, parse(t, base)), stacks)
+			},
 			"diff": func(w io.Writer, stacks []Stack, _ Limits) error {
 				writeNode(w, Diff(throughPprof(t, parse(t, base)), stacks), 0)
 				return nil

@@ -82,7 +82,7 @@ func writeFlatRow(w io.Writer, r row, total int64, threads, binaries int) {
 	if r.frame.InKernel() {
 		space = "k"
 	}
-	fmt.Fprintf(w, "%9.2f%%   %-*s  %-*s  [%s] %s\n", share(r.count, total), threads, r.thread, binaries, r.frame.Binary, space, r.frame.Function)
+	fmt.Fprintf(w, "%9.2f%%   %-*s  %-*s  [%s] %s\n", share(r.count, total), threads, printable(r.thread), binaries, printable(r.frame.Binary), space, printable(r.frame.Function))
 }
 
 // share is a part of a whole in percent.
@@ -114,7 +114,7 @@ func WriteCallers(w io.Writer, stacks []Stack, limits Limits) error {
 		writeFlatRow(buffered, r, total, threads, binaries)
 		const indent = "             "
 		for _, node := range callers(byLeaf[r.frame][r.thread]) {
-			fmt.Fprintf(buffered, "%s|\n%s--- %s\n", indent, indent, node.Frame.Function)
+			fmt.Fprintf(buffered, "%s|\n%s--- %s\n", indent, indent, printable(node.Frame.Function))
 			writeCallers(buffered, node, indent+"   ")
 		}
 		fmt.Fprintln(buffered)
@@ -127,7 +127,7 @@ func WriteCallers(w io.Writer, stacks []Stack, limits Limits) error {
 func writeCallers(w io.Writer, node *Node, prefix string) {
 	for len(node.Above) == 1 && node.Above[0].Samples == node.Samples {
 		node = node.Above[0]
-		fmt.Fprintf(w, "%s%s\n", prefix, node.Frame.Function)
+		fmt.Fprintf(w, "%s%s\n", prefix, printable(node.Frame.Function))
 	}
 	shown, rest := node.Above, node.self()
 	for i, above := range shown {
@@ -147,7 +147,7 @@ func writeCallers(w io.Writer, node *Node, prefix string) {
 		if i == len(shown)-1 && rest == 0 {
 			branch, stem = " ", "           "
 		}
-		fmt.Fprintf(w, "%s|\n%s%s--%.2f%%-- %s\n", prefix, prefix, branch, share(above.Samples, node.Samples), above.Frame.Function)
+		fmt.Fprintf(w, "%s|\n%s%s--%.2f%%-- %s\n", prefix, prefix, branch, share(above.Samples, node.Samples), printable(above.Frame.Function))
 		writeCallers(w, above, prefix+stem)
 	}
 	if rest > 0 {
@@ -167,7 +167,7 @@ func WriteTopDown(w io.Writer, stacks []Stack, limits Limits) error {
 			return
 		}
 		rows++
-		fmt.Fprintf(buffered, "%9.2f%%   %s%s\n", share(node.Samples, root.Samples), strings.Repeat("  ", depth), node.Frame.Function)
+		fmt.Fprintf(buffered, "%9.2f%%   %s%s\n", share(node.Samples, root.Samples), strings.Repeat("  ", depth), printable(node.Frame.Function))
 		above := slices.Clone(node.Above)
 		slices.SortStableFunc(above, func(a, b *Node) int { return cmp.Compare(b.Samples, a.Samples) })
 		for _, next := range limit(above, func(n *Node) int64 { return n.Samples }, root.Samples, Limits{MinShare: limits.MinShare}) {
@@ -198,7 +198,7 @@ func WriteLines(w io.Writer, stacks []Stack, limits Limits) error {
 	slices.SortFunc(lines, func(a, b line) int { return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.text, b.text)) })
 	buffered := bufio.NewWriter(w)
 	for _, one := range limit(lines, func(l line) int64 { return l.count }, Total(stacks), limits) {
-		fmt.Fprintf(buffered, "%7d %s\n", one.count, one.text)
+		fmt.Fprintf(buffered, "%7d %s\n", one.count, printable(one.text))
 	}
 	return buffered.Flush()
 }
