@@ -2,7 +2,7 @@ GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 export CGO_ENABLED = 0
 
-.PHONY: build web demo test test-race check format accuracy bench-load
+.PHONY: build web demo test test-race check format accuracy bench-load bench-load-data
 
 build: web ## the program, at ./dbcanary
 	$(GO) build -trimpath -o dbcanary ./cmd/dbcanary
@@ -25,6 +25,9 @@ RACE = . ./stat/... ./changepoint/... ./internal/load/... ./internal/lab/... ./i
 
 bench-load: build ## cost of the load generator beside sysbench and pgbench; ARGS="-targets mariadb@10.11 -connections 1" for less
 	@$(GO) run ./internal/load/benchload $(ARGS)
+
+bench-load-data: build ## how fast a table is loaded beside sysbench prepare; ARGS="-load-rows 1000000 -targets mariadb@10.11 -pairs 3" for less
+	@$(GO) run ./internal/load/benchload -load-rows 10000000 -pairs 5 -memory 2048 $(ARGS)
 
 accuracy: ## measure change-point detection: make accuracy DATA=../shared/changepoint
 	@$(GO) run ./changepoint/accuracy -data "$(DATA)"

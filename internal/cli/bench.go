@@ -197,7 +197,7 @@ func (o *benchOptions) resolve(name string, changed func(string) bool) (notes []
 }
 
 func (o *benchOptions) prepare(ctx context.Context, env *Env, server *bench.Server) error {
-	parallel := 1
+	parallel := leastLoaders
 	for _, threads := range o.Threads {
 		parallel = max(parallel, min(threads, maxLoaders))
 	}
@@ -212,8 +212,9 @@ func (o *benchOptions) prepare(ctx context.Context, env *Env, server *bench.Serv
 	return err
 }
 
-// maxLoaders bounds the connections of a load, since more only wait for each other.
-const maxLoaders = 16
+// A load has a few connections at least, whatever the run has, and not too many,
+// since more only wait for each other.
+const leastLoaders, maxLoaders = 4, 16
 
 // run measures and prints: one block for one number of connections, a table for several.
 func (o *benchOptions) run(ctx context.Context, env *Env, server *bench.Server, name string) error {

@@ -44,7 +44,8 @@ func main() {
 type options struct {
 	targets, benchmarks, transports []string
 	connections                     []int
-	pairs, tableSize                int
+	pairs, tableSize, loadRows      int
+	memory                          int64
 	length                          time.Duration
 	placement                       dbcanary.Placement
 	program, sysbench, pgbench      string
@@ -60,6 +61,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{}
 	flags.IntVar(&o.pairs, "pairs", 15, "pairs of runs in each cell")
 	flags.IntVar(&o.tableSize, "table-size", 100_000, "rows of the table; a multiple of 100000 for pgbench -S")
+	flags.IntVar(&o.loadRows, "load-rows", 0, "compare how fast a table of so many rows is loaded, instead of queries")
+	memory := flags.Int64("memory", 512, "MiB that each server may use")
 	flags.DurationVar(&o.length, "time", 5*time.Second, "length of a run in whole seconds")
 	placement := flags.String("placement", "free", "CPUs of server and clients: free, split or same")
 	flags.StringVar(&o.program, "program", "./dbcanary", "dbcanary")
@@ -69,7 +72,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, err
 	}
 	o.targets, o.benchmarks, o.transports = strings.Split(*targets, ","), strings.Split(*benchmarks, ","), strings.Split(*transports, ",")
-	o.placement = dbcanary.Placement(*placement)
+	o.placement, o.memory = dbcanary.Placement(*placement), *memory<<20
 	for text := range strings.SplitSeq(*connections, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -87,8 +90,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 			return o, fmt.Errorf("-transports %q%s", transport, dbcanary.DidYouMean(transport, []string{"tcp", "socket"}))
 		}
 	}
-	if o.pairs < 1 || o.length < time.Second || o.length%time.Second != 0 || o.tableSize%100_000 != 0 || o.tableSize < 1 {
-		return o, errors.New("-pairs must be above 0, -time whole seconds, -table-size a multiple of 100000")
+	if o.pairs < 1 || o.length < time.Second || o.length%time.Second != 0 || o.tableSize%100_000 != 0 || o.tableSize < 1 || o.loadRows < 0 || o.memory <= 0 {
+		return o, errors.New("-pairs and -memory must be above 0, -time whole seconds, -table-size a multiple of 100000, -load-rows not below 0")
 	}
 	return o, nil
 }
@@ -111,6 +114,9 @@ func run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	}
 	if err != nil {
 		return err
+	}
+	if o.loadRows > 0 {
+		return compareLoads(ctx, o, out, stderr)
 	}
 	fmt.Fprintf(out, "pairs of runs of %v, placement %s; ratios are dbcanary / rival: median (quartiles)\n", o.length, o.placement)
 	fmt.Fprintf(out, "%-14s %-11s %-6s %4s %-9s  %-19s  %-19s  %s\n", "target", "benchmark", "by", "conn", "rival", "cpu/query", "qps", "medians: us/query and qps, ours and theirs")

@@ -33,7 +33,6 @@ type subject struct {
 
 // start finds or fetches the build, starts it on the CPUs and loads one table.
 func start(ctx context.Context, target string, cpus []int, o options, stderr io.Writer) (_ *subject, err error) {
-	const memory = 512 << 20
 	spec, err := dbcanary.ParseTargetSpec(target)
 	if err != nil {
 		return nil, err
@@ -70,10 +69,13 @@ func start(ctx context.Context, target string, cpus []int, o options, stderr io.
 	}
 	driver := drivers.For(found.Family)
 	s.server, err = driver.Start(context.WithoutCancel(ctx), dbms.StartOptions{
-		Build: found, Settings: driver.Defaults(found.Version, memory), Dir: instance, CPUs: cpus,
+		Build: found, Settings: driver.Defaults(found.Version, o.memory), Dir: instance, CPUs: cpus,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if o.loadRows > 0 {
+		return s, nil
 	}
 	return s, s.load(ctx, o)
 }
