@@ -97,7 +97,7 @@ func (f *Files) noteRecordings() {
 		}
 	}
 	note("recordings", f.recording, "metrics")
-	note("stacks", f.sampled, "html")
+	note("stacks", f.sampled, "stacks or html")
 }
 
 func displayPath(path string) string {
