@@ -61,7 +61,7 @@ func open(t testing.TB, browser context.Context, r *Report) *tab {
 	p := &tab{TB: t, address: "file://" + file}
 	ctx, end := chromedp.NewContext(browser, chromedp.WithListener(p.event))
 	t.Cleanup(end)
-	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 3*time.Minute) // on a host that does much else, too
 	t.Cleanup(stop)
 	p.ctx = ctx
 	t.Cleanup(func() {
