@@ -80,6 +80,8 @@ func (f *Files) plan(args []string) []fileJob {
 		path, target := splitArgument(arg)
 		info, err := os.Stat(path)
 		switch {
+		case path == "":
+			f.Rejected = append(f.Rejected, dbcanary.Errorf(dbcanary.CodeUsage, "%q names no file; a file or folder of results, or TARGET=FILE, should stand there", arg))
 		case path == "-":
 			jobs = append(jobs, fileJob{path: path, target: cmp.Or(target, "stdin")})
 		case err != nil:
