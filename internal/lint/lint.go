@@ -23,9 +23,9 @@ const module = "github.com/dbcanary/dbcanary"
 // or lower ones. A room is the longest prefix that matches.
 var tiers = [][]string{
 	{""},
-	{"stat", "changepoint", "internal/plan", "internal/plot", "internal/profile", "internal/verdict"},
+	{"stat", "changepoint", "internal/plan", "internal/plot", "internal/profile", "internal/schematest", "internal/verdict"},
 	{"internal/wire", "internal/load", "internal/workload", "internal/probe", "internal/build", "internal/dbms", "internal/config", "web"},
-	{"internal/lab", "internal/bench", "internal/store", "internal/exchange", "internal/history", "internal/report"},
+	{"internal/lab", "internal/bench", "internal/store", "internal/exchange", "internal/history", "internal/report", "internal/planfile"},
 	{"internal/ui", "internal/cli"},
 	{"cmd"},
 }
