@@ -79,7 +79,8 @@ func parsePerfFrame(text string) (profile.Frame, error) {
 		return profile.Frame{}, fmt.Errorf("expected an address, a symbol and its binary, found %q", text)
 	}
 	symbol, binary := strings.TrimSpace(rest), ""
-	if at := strings.LastIndex(strings.TrimSuffix(symbol, " (deleted))"), " ("); at >= 0 {
+	// A binary is a path or in square brackets; the types in a symbol are neither.
+	if at := max(strings.LastIndex(symbol, " (/"), strings.LastIndex(symbol, " ([")); at >= 0 {
 		symbol, binary = symbol[:at], strings.TrimSuffix(symbol[at+2:], ")")
 	}
 	binary = path.Base(strings.TrimSuffix(binary, " (deleted)"))
