@@ -35,9 +35,9 @@ type State struct {
 	shared  sync.Map      // what programs keep, by a name of theirs
 }
 
-// shared gives what the programs on a copy of the data keep under a name, made by
+// Shared gives what the programs on a copy of the data keep under a name, made by
 // the first one that asks.
-func shared[T any](state *State, name string, make func() T) T {
+func Shared[T any](state *State, name string, make func() T) T {
 	if kept, ok := state.shared.Load(name); ok {
 		return kept.(T)
 	}

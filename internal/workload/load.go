@@ -24,7 +24,7 @@ func Load(ctx context.Context, connect func(context.Context) (wire.Conn, error),
 	var tables []bulk.Table
 	for n := 1; n <= data.Tables; n++ {
 		tables = append(tables, bulk.Table{
-			Name: tableName(n), Columns: []string{"id", "k", "c", "pad"}, Rows: int64(data.TableSize), InOrder: !clustered,
+			Name: tableName(n), Columns: []string{"id", "k", "c", "pad"}, Rows: int64(data.TableSize), InOrder: !clustered, ASCII: true,
 			Create: []string{"DROP TABLE IF EXISTS " + tableName(n), createTable(family, data, n)},
 			Finish: finishTable(family, data, n),
 			Append: func(buf []byte, id int64, format bulk.Format) []byte {

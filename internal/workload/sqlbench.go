@@ -131,7 +131,7 @@ type sqlBenchWork struct {
 }
 
 func openSQLBench(ctx context.Context, env Env, test sqlbench.Test, index int, scale sqlbench.Scale) (Work, error) {
-	progress := shared(env.State, SQLBench, func() *sqlBenchProgress { return &sqlBenchProgress{next: -1} })
+	progress := Shared(env.State, SQLBench, func() *sqlBenchProgress { return &sqlBenchProgress{next: -1} })
 	progress.mu.Lock()
 	defer progress.mu.Unlock()
 	world := &sqlbench.World{Family: env.Family, Scale: scale, Seed: env.Data.Seed}

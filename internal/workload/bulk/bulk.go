@@ -37,6 +37,9 @@ type Table struct {
 	// the whole table for its pages to be in the same order on every target. Where
 	// rows lie in the tree of the primary key, connections share the table.
 	InOrder bool
+	// ASCII says that texts have no other characters: a server then needs not look at
+	// each one's encoding, which takes a fifth of the CPU time of a load.
+	ASCII bool
 	// Append appends row n, from 1, which depends on n alone. It is called from
 	// several goroutines.
 	Append func(buf []byte, n int64, format Format) []byte
@@ -200,7 +203,11 @@ func (l *loader) stream(ctx context.Context, conn wire.Loader, table *Table, fro
 	columns := strings.Join(table.Columns, ", ")
 	statement, most := "COPY "+table.Name+" ("+columns+") FROM STDIN", -1
 	if l.Family != dbcanary.Postgres {
-		statement, most = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE "+table.Name+" CHARACTER SET utf8mb4 ("+columns+")", loadBytes
+		encoding := "utf8mb4"
+		if table.ASCII {
+			encoding = "binary"
+		}
+		statement, most = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE "+table.Name+" CHARACTER SET "+encoding+" ("+columns+")", loadBytes
 	}
 	next, sent, counted := from, 0, from
 	result, err := conn.Load([]byte(statement), func(buf []byte) ([]byte, error) {
