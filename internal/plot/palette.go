@@ -15,7 +15,6 @@ var (
 	faint      = rgb(0xdddddd)
 	paper      = rgb(0xffffff)
 	bandFill   = rgb(0xe9edf0)
-	none       = color.RGBA{}
 	slowerInk  = rgb(0xd55e00)
 	fasterInk  = rgb(0x0072b2)
 	unknownInk = rgb(0x7a7f87)

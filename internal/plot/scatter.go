@@ -152,8 +152,14 @@ func (b box) touches(o box) bool {
 func freePlace(x, y, width float64, taken []box, within box) (box, bool) {
 	const height, off = 12.0, 8.0
 	for _, at := range []point{
-		{x + off, y - height/2}, {x - off - width, y - height/2}, {x - width/2, y - off - height}, {x - width/2, y + off},
-		{x + off, y - off - height/2}, {x + off, y + off - height/2}, {x - off - width, y - off - height/2}, {x - off - width, y + off - height/2},
+		{x + off, y - height/2},
+		{x - off - width, y - height/2},
+		{x - width/2, y - off - height},
+		{x - width/2, y + off},
+		{x + off, y - off - height/2},
+		{x + off, y + off - height/2},
+		{x - off - width, y - off - height/2},
+		{x - off - width, y + off - height/2},
 	} {
 		place := box{at.x, at.y, at.x + width, at.y + height}
 		if place.left < within.left || place.right > within.right || place.top < within.top || place.bottom > within.bottom {

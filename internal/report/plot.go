@@ -370,12 +370,20 @@ func (m *chartMaker) value(metric chartMetric, benchmark, target string) plot.Va
 	return v
 }
 
+// panelTitle names the panel of a group.
+func panelTitle(group string, groups []string) string {
+	if group == "" && len(groups) > 1 {
+		return "no group"
+	}
+	return group
+}
+
 // byBenchmark makes a panel for each group, a series for each target.
 func (m *chartMaker) byBenchmark() []plot.Panel {
 	names, labels := m.groups()
 	var panels []plot.Panel
 	for _, group := range names {
-		panel := plot.Panel{Title: group, Labels: labels[group]}
+		panel := plot.Panel{Title: panelTitle(group, names), Labels: labels[group]}
 		for _, target := range m.targets {
 			series := plot.Series{Name: target}
 			for _, label := range labels[group] {
@@ -394,7 +402,7 @@ func (m *chartMaker) overTargets() []plot.Panel {
 	names, labels := m.groups()
 	var panels []plot.Panel
 	for _, group := range names {
-		panel := plot.Panel{Title: group}
+		panel := plot.Panel{Title: panelTitle(group, names)}
 		if !m.absolute {
 			panel.Labels = append(panel.Labels, m.report.base())
 		}

@@ -23,11 +23,21 @@ var rewriteCharts = flag.Bool("rewrite-charts", false, "write the golden charts 
 func ladder() *synthetic {
 	targets := []string{"mysql@8.0.28", "mysql@8.0.30", "mysql@8.0.33", "mysql@8.0.39", "mysql@8.0.40"}
 	benchmarks := []dbcanary.PlannedBenchmark{
-		{Label: "hot-points", Group: "point-1"}, {Label: "point-query", Group: "point-1"}, {Label: "points-covered-pk", Group: "point-1"},
-		{Label: "points-covered-si", Group: "point-1"}, {Label: "random-points range=100", Group: "point-2"}, {Label: "random-points range=1000", Group: "point-2"},
-		{Label: "range-covered-pk", Group: "range-1"}, {Label: "range-notcovered-si", Group: "range-1"}, {Label: "scan", Group: "range-1"},
-		{Label: "read-only range=10", Group: "range-2"}, {Label: "read-only range=10000", Group: "range-2"},
-		{Label: "update-index", Group: "writes"}, {Label: "update-inlist", Group: "writes"}, {Label: "insert", Group: "writes"}, {Label: "delete", Group: "writes"},
+		{Label: "hot-points", Group: "point-1"},
+		{Label: "point-query", Group: "point-1"},
+		{Label: "points-covered-pk", Group: "point-1"},
+		{Label: "points-covered-si", Group: "point-1"},
+		{Label: "random-points range=100", Group: "point-2"},
+		{Label: "random-points range=1000", Group: "point-2"},
+		{Label: "range-covered-pk", Group: "range-1"},
+		{Label: "range-notcovered-si", Group: "range-1"},
+		{Label: "scan", Group: "range-1"},
+		{Label: "read-only range=10", Group: "range-2"},
+		{Label: "read-only range=10000", Group: "range-2"},
+		{Label: "update-index", Group: "writes"},
+		{Label: "update-inlist", Group: "writes"},
+		{Label: "insert", Group: "writes"},
+		{Label: "delete", Group: "writes"},
 		{Label: "write-only", Group: "writes"},
 	}
 	s := newSynthetic(targets, benchmarks)
@@ -208,8 +218,11 @@ func TestSeriesChart(t *testing.T) {
 	at := func(day int) time.Time { return time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC) }
 	hash := strings.Repeat("0123456789abcdef", 3)
 	s := exchange.Series{Benchmark: "nightly", Metric: "p99", Unit: "ms", Better: exchange.LowerIsBetter, Points: []exchange.Point{
-		{Label: hash, Time: at(1), Value: 4}, {Label: hash, Time: at(1), Value: 6}, {Label: hash, Time: at(1), Value: 5},
-		{Label: "b", Time: at(2), Value: math.NaN()}, {Label: "c", Time: at(3), Value: 7},
+		{Label: hash, Time: at(1), Value: 4},
+		{Label: hash, Time: at(1), Value: 6},
+		{Label: hash, Time: at(1), Value: 5},
+		{Label: "b", Time: at(2), Value: math.NaN()},
+		{Label: "c", Time: at(3), Value: 7},
 	}}
 	panel := seriesPanel(s)
 	values := panel.Series[0].Values

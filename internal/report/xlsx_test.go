@@ -220,7 +220,10 @@ func TestXLSXFacts(t *testing.T) {
 func TestXLSXText(t *testing.T) {
 	long := strings.Repeat("[a*b]", 20)
 	s := newSynthetic([]string{"=1+1", "mysql@9.7"}, []dbcanary.PlannedBenchmark{
-		{Label: "=SUM(A1)", Group: long}, {Label: "b", Group: strings.ToUpper(long)}, {Label: "c\x00\ufffe", Group: "History"}, {Label: "d", Group: ""},
+		{Label: "=SUM(A1)", Group: long},
+		{Label: "b", Group: strings.ToUpper(long)},
+		{Label: "c\x00\ufffe", Group: "History"},
+		{Label: "d", Group: ""},
 		{Label: "e", Group: "summary"},
 	})
 	s.measure(2)

@@ -148,13 +148,28 @@ func (b *workbook) hostSheet() error {
 		name  string
 		value any
 	}{
-		{"host", run.Host.Name}, {"CPU", run.Host.CPU}, {"CPUs", unlessZero(run.Host.CPUs)}, {"SMT", smtText(run.Host)},
-		{"governor", run.Host.Governor}, {"memory, MiB", unlessZero(int(run.Host.MemoryBytes >> 20))}, {"OS", run.Host.OS}, {"kernel", run.Host.Kernel},
-		{"virtual", run.Host.Virtual}, {"file system", run.Host.Filesystem}, {"device", run.Host.Device},
-		{"run", fmt.Sprintf("%d, uid %s", run.ID, run.UID)}, {"state", string(run.State)}, {"program", run.Program},
-		{"started (UTC)", timeText(run.Started)}, {"ended (UTC)", timeText(run.Ended)},
-		{"work", workText(run.Plan)}, {"placement", string(run.Plan.Placement)}, {"smallest change that matters", run.Plan.MinEffect},
-		{"slices", b.report.Noise.Slices}, {"void slices", b.report.Noise.Void}, {"noise", b.report.noiseText()},
+		{"host", run.Host.Name},
+		{"CPU", run.Host.CPU},
+		{"CPUs", unlessZero(run.Host.CPUs)},
+		{"SMT", smtText(run.Host)},
+		{"governor", run.Host.Governor},
+		{"memory, MiB", unlessZero(int(run.Host.MemoryBytes >> 20))},
+		{"OS", run.Host.OS},
+		{"kernel", run.Host.Kernel},
+		{"virtual", run.Host.Virtual},
+		{"file system", run.Host.Filesystem},
+		{"device", run.Host.Device},
+		{"run", fmt.Sprintf("%d, uid %s", run.ID, run.UID)},
+		{"state", string(run.State)},
+		{"program", run.Program},
+		{"started (UTC)", timeText(run.Started)},
+		{"ended (UTC)", timeText(run.Ended)},
+		{"work", workText(run.Plan)},
+		{"placement", string(run.Plan.Placement)},
+		{"smallest change that matters", run.Plan.MinEffect},
+		{"slices", b.report.Noise.Slices},
+		{"void slices", b.report.Noise.Void},
+		{"noise", b.report.noiseText()},
 	}
 	for _, fact := range facts {
 		if err := add(fact.name, fact.value); err != nil {
