@@ -37,6 +37,20 @@ func (c *Cache) Resolve(ctx context.Context, spec dbcanary.TargetSpec, progress 
 	return build, err
 }
 
+// Here gives the build on this machine that a target means; ok is false if none
+// matches. Nothing is asked of the network.
+func (c *Cache) Here(ctx context.Context, spec dbcanary.TargetSpec) (found dbcanary.Build, ok bool, err error) {
+	here, err := c.findLocal(ctx, spec)
+	if err != nil {
+		return dbcanary.Build{}, false, err
+	}
+	matching := matches(here, spec)
+	if len(matching) == 0 {
+		return dbcanary.Build{}, false, nil
+	}
+	return matching[0].Build, true, nil
+}
+
 // Fetch brings the newest build that the providers have for a target, even if
 // an older one that matches is here already.
 func (c *Cache) Fetch(ctx context.Context, spec dbcanary.TargetSpec, progress Progress) (dbcanary.Build, error) {

@@ -75,6 +75,8 @@ with --gate also 3 a target is slower, 4 it can't tell.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newCompareCommand(env),
+		newRunCommand(env),
+		newPlanCommand(env),
 		newBenchCommand(env),
 		newResumeCommand(env),
 		newImportCommand(env),

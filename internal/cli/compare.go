@@ -6,39 +6,26 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/internal/plan"
+	"github.com/dbcanary/dbcanary/internal/planfile"
 	"github.com/dbcanary/dbcanary/internal/workload"
 )
 
-// compareOptions are the flags of compare.
+// compareOptions are the flags of compare and run.
 type compareOptions struct {
 	runOptions
-	suite      string
-	benchmarks []string
-	tables     int
-	tableSize  int
-	threads    int
-	psMode     string
-	budget     time.Duration
-	slice      time.Duration
-	warmup     time.Duration
-	blocks     int
-	instances  int
-	minEffect  float64
-	placement  string
-	seed       uint64
+	file   planfile.File
+	dryRun bool
 }
 
 func newCompareCommand(env *Env) *cobra.Command {
-	options := &compareOptions{}
+	options := &compareOptions{file: planfile.Default()}
 	cmd := &cobra.Command{
 		Use:   "compare TARGET TARGET...",
 		Short: "Measure targets against the first one and say which benchmarks got slower",
@@ -48,7 +35,9 @@ trial, and prints the table. The first target is the base.
 
 A target is DBMS@VERSION, DBMS:PATH of an unpacked build, or the DSN of a server
 that already runs; "+" adds settings: a built-in overlay, name=value or a file.
-` + targetExamples,
+` + targetExamples + `
+
+The flags are also the keys of a plan file: see ` + "`dbcanary plan init`" + `.`,
 		Example: `  dbcanary compare postgres@15 postgres@18
   dbcanary compare mariadb@10.5 mariadb@10.11 mariadb@11.8 mysql@9.7 --time 20m
   dbcanary compare mysql:/opt/mysql-8.0.28 mysql:/opt/mysql-8.0.40+noahi
@@ -56,32 +45,47 @@ that already runs; "+" adds settings: a built-in overlay, name=value or a file.
   dbcanary compare postgres@17 postgres@18 --gate --format md`,
 		Args: atLeast(2, "compare needs a base and at least one more target"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("benchmarks") && len(options.benchmarks) == 0 {
-				return dbcanary.Errorf(dbcanary.CodeUsage, "--benchmarks names no benchmark; see `dbcanary workloads list`")
+			if err := options.named(cmd.Flags()); err != nil {
+				return err
 			}
 			return compare(cmd.Context(), env, options, args)
 		},
 	}
-	flags := cmd.Flags()
-	flags.DurationVar(&options.budget, "time", 10*time.Minute, "time for the whole run, load included")
-	flags.StringVar(&options.suite, "suite", "quick", "suite of benchmarks: "+strings.Join(suiteNames(), ", "))
-	flags.StringSliceVar(&options.benchmarks, "benchmarks", nil, "benchmarks instead of a suite, by label or name, separated by commas")
-	flags.IntVar(&options.tables, "tables", 1, "number of tables")
-	flags.IntVar(&options.tableSize, "table-size", 100_000, "rows of each table")
-	flags.IntVar(&options.threads, "threads", 1, "connections of each target")
-	flags.StringVar(&options.psMode, "ps-mode", "prepared", "statements: prepared or text")
-	flags.DurationVar(&options.slice, "slice", 0, "measured time of a slice (default: fitted to --time)")
-	flags.DurationVar(&options.warmup, "warmup", 0, "time before each slice that is not measured (default: a fifth of a slice)")
-	flags.IntVar(&options.blocks, "blocks", 0, "blocks of a benchmark in each instance (default: fitted to --time, at most 3)")
-	flags.IntVar(&options.instances, "instances", 0, "most instances of each target (default: as many as fit into --time)")
-	flags.Float64Var(&options.minEffect, "min-effect", 2, "smallest change that matters, in percent")
-	flags.StringVar(&options.placement, "placement", "", "CPUs of server and client: free, split or same (default: same with one thread, else free)")
-	flags.Uint64Var(&options.seed, "seed", 0, "seed of data, keys and order; 0 draws one, which is stored")
-	options.runOptions.addFlags(flags)
-	completeWith(cmd, "suite", suiteNames())
-	completeWith(cmd, "placement", placementNames())
-	completeWith(cmd, "ps-mode", []string{"prepared", "text"})
+	options.addFlags(cmd)
 	return cmd
+}
+
+// addFlags adds the keys of a plan file as flags, and those of the commands that measure.
+func (o *compareOptions) addFlags(cmd *cobra.Command) {
+	flags, f := cmd.Flags(), &o.file
+	flags.DurationVar(&f.Time, "time", f.Time, "time for the whole run, load included")
+	flags.StringVar(&f.Suite, "suite", f.Suite, "suite of benchmarks: "+strings.Join(suiteNames(), ", "))
+	flags.StringSliceVar(&f.Benchmarks, "benchmarks", nil, "benchmarks instead of a suite, by label or name, separated by commas")
+	flags.StringSliceVar(&f.Base, "base", nil, "target that the others are compared with (default: the first); may be given several times")
+	flags.IntVar(&f.Tables, "tables", f.Tables, "number of tables")
+	flags.IntVar(&f.TableSize, "table-size", f.TableSize, "rows of each table")
+	flags.IntSliceVar(&f.Threads, "threads", f.Threads, "connections of each target; several numbers run each benchmark with each")
+	flags.StringVar(&f.PSMode, "ps-mode", f.PSMode, "statements: "+strings.Join(planfile.PSModes(), " or "))
+	flags.DurationVar(&f.Slice, "slice", 0, "measured time of a slice (default: fitted to --time)")
+	flags.DurationVar(&f.Warmup, "warmup", 0, "time before each slice that is not measured (default: a fifth of a slice)")
+	flags.IntVar(&f.Blocks, "blocks", 0, "blocks of a benchmark in each instance (default: fitted to --time, at most 3)")
+	flags.IntVar(&f.Instances, "instances", 0, "most instances of each target (default: as many as fit into --time)")
+	flags.StringSliceVar(&f.MinEffect, "min-effect", f.MinEffect, "smallest change that matters, in percent; also BENCHMARK=PERCENT or GROUP=PERCENT")
+	flags.StringVar(&f.Placement, "placement", "", "CPUs of server and client: free, split or same (default: same with one thread, else free)")
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed of data, keys and order; 0 draws one, which is stored")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print steps, sizes and the expected time, and start and fetch nothing")
+	o.runOptions.addFlags(flags)
+	completeWith(cmd, "suite", suiteNames())
+	completeWith(cmd, "placement", planfile.Placements())
+	completeWith(cmd, "ps-mode", planfile.PSModes())
+}
+
+// named wants a name after a flag that takes names.
+func (o *compareOptions) named(flags *pflag.FlagSet) error {
+	if flags.Changed("benchmarks") && len(o.file.Benchmarks) == 0 {
+		return dbcanary.Errorf(dbcanary.CodeUsage, "--benchmarks names no benchmark; see `dbcanary workloads list`")
+	}
+	return nil
 }
 
 const targetExamples = `
@@ -91,24 +95,35 @@ const targetExamples = `
   postgres@18+jit=on       with one setting
   postgres://me@db/test    a server that somebody else runs (it is never restarted)`
 
-// compare plans a run, executes it and prints its report.
+// compare measures the targets of a command line.
 func compare(ctx context.Context, env *Env, options *compareOptions, args []string) error {
+	for _, arg := range args {
+		options.file.Targets = append(options.file.Targets, planfile.Targets{Name: arg})
+	}
+	p, specs, problems := options.file.Plan()
+	if err := planfile.TellFlags(problems); err != nil {
+		return err
+	}
+	return measure(ctx, env, options, p, specs)
+}
+
+// measure executes a plan and prints its report; with --dry-run it prints what it would do.
+func measure(ctx context.Context, env *Env, options *compareOptions, p dbcanary.Plan, specs []dbcanary.TargetSpec) error {
 	if err := options.runOptions.check(); err != nil {
 		return err
 	}
-	specs, err := parseTargets(args)
+	if options.dryRun {
+		return dryRun(ctx, env, options, p, specs)
+	}
+	fitted, _, warnings, err := planfile.Design(p)
 	if err != nil {
 		return err
 	}
-	planned, err := options.plan(specs)
-	if err != nil {
-		return err
+	if fitted.Seed == 0 {
+		if fitted.Seed, err = randomSeed(); err != nil {
+			return err
+		}
 	}
-	cost, err := costOf(planned)
-	if err != nil {
-		return err
-	}
-	fitted, warnings := plan.Fit(planned, cost)
 	subjects, targets, err := resolveTargets(ctx, env, specs)
 	if err != nil {
 		return err
@@ -118,6 +133,7 @@ func compare(ctx context.Context, env *Env, options *compareOptions, args []stri
 		return err
 	}
 	defer store.Close()
+	warnings = append(warnings, options.otherHost()...)
 	run := &dbcanary.Run{
 		State: dbcanary.RunRunning, Started: env.Now(), Program: env.Version,
 		Plan: fitted, Targets: targets, Problems: append(warnings, unlikeBuilds(targets)...),
@@ -128,24 +144,13 @@ func compare(ctx context.Context, env *Env, options *compareOptions, args []stri
 	return execute(ctx, env, &options.runOptions, store, run, subjects)
 }
 
-// costOf is what the phases of a run are expected to take.
-func costOf(p dbcanary.Plan) (plan.Cost, error) {
-	cost := plan.DefaultCost()
-	for _, planned := range p.Benchmarks {
-		benchmark, err := workload.Find(planned.Label)
-		if err != nil {
-			return cost, err
-		}
-		if !benchmark.Single {
-			continue
-		}
-		cost.Singles++
-		cost.Single += benchmark.Time
-		if benchmark.Time == 0 {
-			cost.Unknown++
-		}
+// otherHost warns if the plan is for other hosts than this one.
+func (o *compareOptions) otherHost() []string {
+	name, err := os.Hostname()
+	if err != nil || len(o.file.Hosts) == 0 || slices.Contains(o.file.Hosts, name) {
+		return nil
 	}
-	return cost, nil
+	return []string{fmt.Sprintf("the plan is for %s and this host is %s: its sizes and times may not suit", strings.Join(o.file.Hosts, ", "), name)}
 }
 
 // unlikeBuilds warns of targets of one family whose builds come from different
@@ -161,52 +166,6 @@ func unlikeBuilds(targets []dbcanary.Target) []string {
 	return nil
 }
 
-// plan checks the flags and makes the plan that they ask for.
-func (o *compareOptions) plan(specs []dbcanary.TargetSpec) (dbcanary.Plan, error) {
-	p := dbcanary.Plan{
-		Suite: o.suite, Tables: o.tables, TableSize: o.tableSize, Threads: o.threads, PSMode: o.psMode,
-		BudgetNs: int64(o.budget), SliceNs: int64(o.slice), WarmupNs: int64(o.warmup),
-		Blocks: o.blocks, Instances: o.instances, MinEffect: o.minEffect / 100, Seed: o.seed,
-	}
-	for _, spec := range specs {
-		p.Targets = append(p.Targets, spec.Name)
-	}
-	for _, check := range []struct {
-		ok   bool
-		text string
-	}{
-		{o.budget > 0, "--time must be above 0"},
-		{o.tables > 0, "--tables must be above 0"},
-		{o.tableSize >= 1000, "--table-size must be at least 1000"},
-		{o.threads > 0, "--threads must be above 0"},
-		{o.slice >= 0 && o.warmup >= 0 && o.blocks >= 0 && o.instances >= 0, "--slice, --warmup, --blocks and --instances can't be below 0"},
-		{o.minEffect > 0 && o.minEffect < 100, "--min-effect is a percentage between 0 and 100"},
-	} {
-		if !check.ok {
-			return p, dbcanary.Errorf(dbcanary.CodeUsage, "%s", check.text)
-		}
-	}
-	if err := oneOf("--ps-mode", o.psMode, []string{"prepared", "text"}); err != nil {
-		return p, err
-	}
-	var err error
-	if p.Placement, err = choosePlacement(o.placement, o.threads); err != nil {
-		return p, err
-	}
-	if p.Benchmarks, err = plannedBenchmarks(o.suite, o.benchmarks); err != nil {
-		return p, err
-	}
-	if len(o.benchmarks) > 0 {
-		p.Suite = ""
-	}
-	if p.Seed == 0 {
-		if p.Seed, err = randomSeed(); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
-}
-
 func randomSeed() (uint64, error) {
 	var random [8]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -215,109 +174,10 @@ func randomSeed() (uint64, error) {
 	return binary.LittleEndian.Uint64(random[:]) >> 1, nil // SQLite integers are signed
 }
 
-// choosePlacement takes the user's placement, or the one that varies least: with
-// one connection, client and server on one CPU (docs/METHOD.md).
-func choosePlacement(text string, threads int) (dbcanary.Placement, error) {
-	if text == "" {
-		if threads == 1 && runtime.NumCPU() > 1 {
-			return dbcanary.PlacementSame, nil
-		}
-		return dbcanary.PlacementFree, nil
-	}
-	return dbcanary.Placement(text), oneOf("--placement", text, placementNames())
-}
-
-func placementNames() []string {
-	return []string{string(dbcanary.PlacementFree), string(dbcanary.PlacementSplit), string(dbcanary.PlacementSame)}
-}
-
 func suiteNames() []string {
 	var names []string
 	for _, suite := range workload.Suites() {
 		names = append(names, suite.Name)
 	}
 	return names
-}
-
-// plannedBenchmarks gives the benchmarks of a suite, or those named.
-func plannedBenchmarks(suiteName string, labels []string) ([]dbcanary.PlannedBenchmark, error) {
-	var planned []dbcanary.PlannedBenchmark
-	if len(labels) == 0 {
-		suite, err := workload.FindSuite(suiteName)
-		if err != nil {
-			return nil, err
-		}
-		for _, benchmark := range suite.Benchmarks() {
-			planned = append(planned, dbcanary.PlannedBenchmark{Label: benchmark.Label, Group: benchmark.Group})
-		}
-		return planned, nil
-	}
-	seen := map[string]bool{}
-	for _, label := range labels {
-		benchmark, err := workload.Find(strings.TrimSpace(label))
-		if err != nil {
-			return nil, err
-		}
-		if !seen[benchmark.Label] {
-			planned = append(planned, dbcanary.PlannedBenchmark{Label: benchmark.Label, Group: benchmark.Group})
-		}
-		seen[benchmark.Label] = true
-	}
-	return planned, nil
-}
-
-// parseTargets reads the targets of a command line and makes their names unique:
-// the same target twice is an A/A comparison.
-func parseTargets(args []string) ([]dbcanary.TargetSpec, error) {
-	var specs []dbcanary.TargetSpec
-	seen := map[string]int{}
-	for _, arg := range args {
-		spec, err := dbcanary.ParseTargetSpec(arg)
-		if err != nil {
-			return nil, err
-		}
-		spec = plusInPath(spec)
-		seen[spec.Name]++
-		if n := seen[spec.Name]; n > 1 {
-			spec.Name += repeatMark + strconv.Itoa(n)
-		}
-		specs = append(specs, spec)
-	}
-	return specs, nil
-}
-
-// plusInPath takes for the path of a build what was read as its overlays, as far
-// as there is such a folder: the versions of Debian's packages have a "+".
-func plusInPath(spec dbcanary.TargetSpec) dbcanary.TargetSpec {
-	if spec.Path == "" {
-		return spec
-	}
-	for n := len(spec.Overlays); n > 0; n-- {
-		path := spec.Path + "+" + strings.Join(spec.Overlays[:n], "+")
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			spec.Path, spec.Overlays = path, spec.Overlays[n:]
-			break
-		}
-	}
-	return spec
-}
-
-// repeatMark stands between the name of a repeated target and its number.
-const repeatMark = "#"
-
-// baseName is the target as the user wrote it.
-func baseName(name string) string {
-	base, number, ok := cutLast(name, repeatMark)
-	if _, err := strconv.Atoi(number); !ok || err != nil {
-		return name
-	}
-	return base
-}
-
-func cutLast(text, separator string) (before, after string, found bool) {
-	at := strings.LastIndex(text, separator)
-	if at < 0 {
-		return text, "", false
-	}
-	return text[:at], text[at+len(separator):], true
 }

@@ -32,7 +32,7 @@ func TestReadmeExamples(t *testing.T) {
 		commands++
 		fields := strings.Fields(args)
 		switch fields[0] {
-		case "compare":
+		case "compare", "run":
 			p.run(0, measure(append(fields, "--instances", "1")...)...)
 		case "resume":
 			// The example goes on with a run that was interrupted; this one is done.

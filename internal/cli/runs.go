@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/planfile"
 	"github.com/dbcanary/dbcanary/internal/report"
 	"github.com/dbcanary/dbcanary/internal/store"
 )
@@ -110,14 +111,13 @@ func specsOf(run dbcanary.Run, dsns []string) ([]dbcanary.TargetSpec, error) {
 	}
 	var specs []dbcanary.TargetSpec
 	for _, name := range run.Plan.Targets {
-		text := baseName(name)
+		text := planfile.BaseName(name)
 		spec, ok := given[text]
 		if !ok {
 			var err error
-			if spec, err = dbcanary.ParseTargetSpec(text); err != nil {
+			if spec, err = planfile.ParseTarget(text); err != nil {
 				return nil, err
 			}
-			spec = plusInPath(spec)
 		}
 		spec.Name = name
 		specs = append(specs, spec)

@@ -30,6 +30,7 @@ type File struct {
 	more     int // problems beyond what is kept
 	nodes    int // visited, which bounds what aliases expand to
 	tooLarge bool
+	parsed   bool
 }
 
 type place struct{ line, column int }
@@ -76,9 +77,14 @@ func ReadYAML(name string, text []byte, into any) *File {
 	case !errors.Is(err, io.EOF):
 		f.syntax(err)
 	}
+	f.parsed = true
 	f.decodeInto(root, into)
 	return f
 }
+
+// Parsed tells whether the text is YAML and holds something; if not, nothing was
+// decoded.
+func (f *File) Parsed() bool { return f.parsed }
 
 // Problem adds what is wrong with the value at a path such as "targets[2].name".
 // If the file does not hold it, the problem is told of what it would be part of.

@@ -4,29 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/dbms"
+	"github.com/dbcanary/dbcanary/internal/plan"
 	"github.com/dbcanary/dbcanary/internal/probe"
 	"github.com/dbcanary/dbcanary/internal/wire"
 	"github.com/dbcanary/dbcanary/internal/workload"
 )
 
-// Sizes for the arithmetic before a run. A fresh data directory takes some 350 MB,
-// mostly logs.
-const (
-	directoryBytes  = 400 << 20
-	minServerMemory = 256 << 20
-	maxServerMemory = 1 << 30
-)
-
-// dataBytes is what one copy of the loaded data takes on disk.
-func (s *state) dataBytes() int64 {
+// dataBytes is what one copy of the loaded data takes on disk, with so many rows in
+// each table.
+func (s *state) dataBytes(tableSize int) int64 {
+	data := s.data
+	data.TableSize = tableSize
 	var size int64
 	for _, dataset := range s.datasets {
-		size += dataset.SizeBytes(s.data)
+		size += dataset.SizeBytes(data)
 	}
 	return size
 }
@@ -43,40 +41,43 @@ func (s *state) datasetsOf(subject *subject) []workload.Dataset {
 	return datasets
 }
 
-// memoryBytes is what each server may use: an equal share of what is free, with
-// one share left for this program and the page cache, and no more than helps.
+// memoryBytes is what each server may use.
 func (s *state) memoryBytes() (int64, error) {
 	available, err := probe.MemoryAvailableBytes()
 	if err != nil {
 		return 0, err
 	}
-	share := available / int64(len(s.subjects)+1)
-	return min(share, max(maxServerMemory, 4*s.dataBytes())), nil
+	return plan.Needs(s.run.Plan, plan.Room{MemoryBytes: available}, s.dataBytes).ServerBytes, nil
 }
 
 // checkResources refuses a run that would not fit, before anything is started.
 func (s *state) checkResources() error {
-	memory, err := s.memoryBytes()
+	room, err := HostRoom(s.WorkDir)
 	if err != nil {
 		return err
 	}
-	if memory < minServerMemory {
-		return dbcanary.Errorf(dbcanary.CodeUnavailable,
-			"no memory for %d targets: each would get %d MiB and needs %d MiB; measure fewer at once",
-			len(s.subjects), memory>>20, int64(minServerMemory)>>20)
-	}
-	free, err := probe.DiskFreeBytes(s.WorkDir)
+	return plan.CheckRoom(s.run.Plan, room, s.dataBytes)
+}
+
+// HostRoom tells what this host has to give to servers whose data directories lie
+// below a folder, or will.
+func HostRoom(workDir string) (plan.Room, error) {
+	memory, err := probe.MemoryAvailableBytes()
 	if err != nil {
-		return err
+		return plan.Room{}, err
 	}
-	// Each target has its loaded data and one copy of it at a time.
-	need := int64(len(s.subjects)) * 2 * (directoryBytes + s.dataBytes())
-	if free < need {
-		return dbcanary.Errorf(dbcanary.CodeUnavailable,
-			"no room in %s for %d targets: two data directories of %d MiB each need %d MiB and %d MiB are free; use a smaller --table-size or another --data-dir",
-			s.WorkDir, len(s.subjects), (directoryBytes+s.dataBytes())>>20, need>>20, free>>20)
+	there, err := filepath.Abs(workDir)
+	if err != nil {
+		return plan.Room{}, err
 	}
-	return nil
+	for {
+		if _, err := os.Stat(there); err == nil || there == filepath.Dir(there) {
+			break
+		}
+		there = filepath.Dir(there)
+	}
+	free, err := probe.DiskFreeBytes(there)
+	return plan.Room{MemoryBytes: memory, DiskBytes: free, Dir: workDir}, err
 }
 
 // prepare loads the data of a target. A target that fails is dropped; an error

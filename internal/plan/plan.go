@@ -67,7 +67,7 @@ func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
 		round := left/time.Duration(instances) - (cost.Start+cost.Single)*time.Duration(len(p.Targets))
 		slice := round/time.Duration(max(1, cost.slices(p))) - warmup(p)
 		if !fixedSlice {
-			p.SliceNs = int64(min(max(slice, minSlice), maxSlice))
+			p.SliceNs = int64(min(max(slice.Truncate(time.Millisecond), minSlice), maxSlice))
 		}
 		if slice >= needed || cost.slices(p) == 0 && round >= 0 {
 			break
@@ -89,7 +89,7 @@ func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
 			cost.Unknown, len(p.Benchmarks)))
 	}
 	if p.WarmupNs == 0 {
-		p.WarmupNs = int64(warmup(p))
+		p.WarmupNs = int64(warmup(p).Truncate(time.Millisecond))
 	}
 	if p.BudgetNs == 0 {
 		p.Instances = instances
@@ -126,6 +126,19 @@ func RoundDuration(p dbcanary.Plan, cost Cost) time.Duration {
 // Duration is the expected time of a fitted plan with the given number of instances.
 func Duration(p dbcanary.Plan, cost Cost, instances int) time.Duration {
 	return loadTime(p, cost) + time.Duration(instances)*RoundDuration(p, cost)
+}
+
+// Expected is the number of instances that a fitted plan is expected to reach: as
+// many as fit into its budget, at least one.
+func Expected(p dbcanary.Plan, cost Cost) int {
+	if p.BudgetNs <= 0 {
+		return p.Instances
+	}
+	fit := int((time.Duration(p.BudgetNs) - loadTime(p, cost)) / max(1, RoundDuration(p, cost)))
+	if p.Instances > 0 {
+		fit = min(fit, p.Instances)
+	}
+	return max(1, fit)
 }
 
 // Order gives the order in which n targets run in a block. It is random for each

@@ -27,12 +27,16 @@ func NewAgainst(run dbcanary.Run, trials []dbcanary.Trial, bases []string) (*Rep
 	if len(distinct) == 0 {
 		return New(run, trials), nil
 	}
+	return newAgainst(run, trials, distinct), nil
+}
+
+func newAgainst(run dbcanary.Run, trials []dbcanary.Trial, distinct []string) *Report {
 	options := verdict.Options{Looks: len(distinct)}
 	whole := newReport(rebased(run, distinct[0]), trials, options)
 	for _, base := range distinct[1:] {
 		whole.Further = append(whole.Further, newReport(rebased(run, base), trials, options))
 	}
-	return whole, nil
+	return whole
 }
 
 // rebased is the run with a target in the place of the base.

@@ -37,9 +37,13 @@ type Options struct {
 	Compact bool // JSON on one line, without a newline at its end
 }
 
-// New judges the trials of a run; they may be of a run that still goes on.
+// New judges the trials of a run against the bases of its plan; they may be of a run
+// that still goes on.
 func New(run dbcanary.Run, trials []dbcanary.Trial) *Report {
-	return newReport(run, trials, verdict.Options{})
+	if len(run.Plan.Bases) < 2 {
+		return newReport(run, trials, verdict.Options{})
+	}
+	return newAgainst(run, trials, run.Plan.Bases)
 }
 
 func newReport(run dbcanary.Run, trials []dbcanary.Trial, options verdict.Options) *Report {

@@ -34,7 +34,7 @@ const (
 type Options struct {
 	Level        float64            // of intervals and, over the whole run, of verdicts; DefaultLevel unless within (0, 1)
 	MinEffect    float64            // smallest change that matters: 0.02 is 2 %; 0 takes the plan's, or DefaultMinEffect
-	PerBenchmark map[string]float64 // smallest change that matters by benchmark label; wins over MinEffect
+	PerBenchmark map[string]float64 // smallest change that matters by benchmark label; wins over the plan's for the benchmark, and that over MinEffect
 	// Looks is how often the run is judged while it goes on, the last time
 	// included, when judging decides what is measured further: see Looks. The
 	// same number goes into every one of them and into later reports. 0 and 1
@@ -60,7 +60,7 @@ func (o Options) verdictLevel() float64 {
 // came with a resolution can show: a ratio moves by the steps of both.
 func (o Options) minEffect(plan dbcanary.Plan, benchmark dbcanary.PlannedBenchmark) float64 {
 	finest := min(0.99, 2*benchmark.Resolution)
-	for _, effect := range []float64{o.PerBenchmark[benchmark.Label], o.MinEffect, plan.MinEffect} {
+	for _, effect := range []float64{o.PerBenchmark[benchmark.Label], benchmark.MinEffect, o.MinEffect, plan.MinEffect} {
 		if effect > 0 && effect < 1 {
 			return max(finest, effect)
 		}

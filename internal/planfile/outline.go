@@ -1,0 +1,193 @@
+package planfile
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/plan"
+	"github.com/dbcanary/dbcanary/internal/workload"
+)
+
+// Outline is what is known of a run before anything is fetched or started.
+type Outline struct {
+	Plan     dbcanary.Plan // fitted
+	Warnings []string
+	Cost     plan.Cost
+	Room     plan.Room
+	Need     plan.Need
+	Datasets []workload.Dataset
+	Builds   []string // by target: where its binaries are, or would come from
+	specs    []dbcanary.TargetSpec
+}
+
+// CostOf is what the phases of a run are expected to take.
+func CostOf(p dbcanary.Plan) (plan.Cost, error) {
+	cost := plan.DefaultCost()
+	for _, planned := range p.Benchmarks {
+		benchmark, err := workload.Find(planned.Label)
+		if err != nil {
+			return cost, err
+		}
+		if !benchmark.Single {
+			continue
+		}
+		cost.Singles++
+		cost.Single += benchmark.Time
+		if benchmark.Time == 0 {
+			cost.Unknown++
+		}
+	}
+	return cost, nil
+}
+
+// Design fits a plan into its budget and refuses one that has no room in it, with
+// what would fit. Warnings say what was given up.
+func Design(p dbcanary.Plan) (fitted dbcanary.Plan, cost plan.Cost, warnings []string, err error) {
+	cost, err = CostOf(p)
+	if err != nil {
+		return p, cost, nil, err
+	}
+	fitted, warnings = plan.Fit(p, cost)
+	return fitted, cost, warnings, plan.CheckBudget(fitted, cost)
+}
+
+// NewOutline works out what a plan takes of a room; it refuses what does not fit.
+func NewOutline(p dbcanary.Plan, specs []dbcanary.TargetSpec, room plan.Room) (*Outline, error) {
+	fitted, cost, warnings, err := Design(p)
+	if err != nil {
+		return nil, err
+	}
+	o := &Outline{Plan: fitted, Warnings: warnings, Cost: cost, Room: room, specs: specs}
+	var benchmarks []workload.Benchmark
+	for _, planned := range fitted.Benchmarks {
+		benchmark, err := workload.Find(planned.Label)
+		if err != nil {
+			return nil, err
+		}
+		benchmarks = append(benchmarks, benchmark)
+	}
+	if o.Datasets, err = workload.DatasetsOf(benchmarks); err != nil {
+		return nil, err
+	}
+	o.Need = plan.Needs(fitted, room, o.dataBytes)
+	return o, plan.CheckRoom(fitted, room, o.dataBytes)
+}
+
+func (o *Outline) dataBytes(tableSize int) int64 {
+	var size int64
+	for _, dataset := range o.Datasets {
+		size += dataset.SizeBytes(workload.Data{Tables: o.Plan.Tables, TableSize: tableSize, Seed: o.Plan.Seed})
+	}
+	return size
+}
+
+// Instances is how many instances of each target are expected.
+func (o *Outline) Instances() int {
+	for _, spec := range o.specs {
+		if spec.DSN != "" {
+			return 1 // a server that somebody else runs is not restarted
+		}
+	}
+	return plan.Expected(o.Plan, o.Cost)
+}
+
+// Write prints what a run would do, step by step, each line after a prefix.
+func (o *Outline) Write(w io.Writer, prefix string) error {
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, prefix+format+"\n", args...) }
+	p := o.Plan
+	line("Targets")
+	for i, name := range p.Targets {
+		note := ""
+		if i == 0 && len(p.Bases) == 0 || slices.Contains(p.Bases, name) {
+			note = ", base"
+		}
+		line("  %s: %s%s", name, o.Builds[i], note)
+	}
+	line("Benchmarks")
+	for _, group := range groupsOf(p.Benchmarks) {
+		line("  %s: %s", group.Key, strings.Join(group.Value, ", "))
+	}
+	var names []string
+	for _, dataset := range o.Datasets {
+		names = append(names, dataset.Name())
+	}
+	line("Data")
+	line("  %s: %s of %d rows, some %s for each target, loaded once and copied for each instance",
+		strings.Join(names, ", "), countText(p.Tables, "table"), p.TableSize, bytesText(o.Need.DataBytes))
+	line("  disk: %s of %s free in %s", bytesText(o.Need.DiskBytes), bytesText(o.Room.DiskBytes), o.Room.Dir)
+	cached := "the data fits into it"
+	if !o.Need.Cached() {
+		cached = "the data does not fit into it, so what is measured depends on the disk"
+	}
+	line("  memory: %s of %s available for each of %d servers; %s", bytesText(o.Need.ServerBytes), bytesText(o.Room.MemoryBytes), o.Need.Servers, cached)
+	o.steps(line)
+	for _, warning := range o.Warnings {
+		line("Warning: %s", warning)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func (o *Outline) steps(line func(string, ...any)) {
+	p, instances := o.Plan, o.Instances()
+	load := plan.Duration(p, o.Cost, 0)
+	round := plan.RoundDuration(p, o.Cost)
+	line("Steps")
+	line("  1. find or fetch %d builds (not part of the time)", len(p.Targets))
+	line("  2. for each target: initialise, start, load, settle, stop: about %s in all", rounded(load))
+	line("  3. about %s, all targets at once: copy the data, start, warm the caches;", countText(instances, "time"))
+	line("     %s of %s, a slice of %s for each target in random order; stop: about %s",
+		countText(len(p.Benchmarks), "benchmark"), countText(p.Blocks, "block"), time.Duration(p.SliceNs), rounded(round))
+	slices := (len(p.Benchmarks) - o.Cost.Singles) * len(p.Targets) * p.Blocks * instances
+	line("  4. %d slices give %d comparisons", slices, len(p.Benchmarks)*(len(p.Targets)-1))
+	expected := load + time.Duration(instances)*round
+	if p.BudgetNs > 0 {
+		line("Expected time: %s of %s", rounded(min(expected, time.Duration(p.BudgetNs))), short(p.BudgetNs))
+	} else {
+		line("Expected time: %s", rounded(expected))
+	}
+}
+
+// groupsOf gives the labels of benchmarks by group, in the order of the plan.
+func groupsOf(planned []dbcanary.PlannedBenchmark) (groups []groupLabels) {
+	for _, one := range planned {
+		at := slices.IndexFunc(groups, func(g groupLabels) bool { return g.Key == one.Group })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, groupLabels{Key: one.Group})
+		}
+		groups[at].Value = append(groups[at].Value, one.Label)
+	}
+	return groups
+}
+
+type groupLabels struct {
+	Key   string
+	Value []string
+}
+
+// countText is a number with its noun.
+func countText(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// rounded is a time in seconds.
+func rounded(d time.Duration) string { return short(int64(d.Round(time.Second))) }
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
