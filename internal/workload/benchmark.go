@@ -147,6 +147,9 @@ func (b Benchmark) PublishedName() string {
 	if size == 0 {
 		size = b.UsualRange
 	}
+	if size == 0 {
+		return name
+	}
 	return fmt.Sprintf("%s_range=%d", name, size)
 }
 

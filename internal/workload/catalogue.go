@@ -2,6 +2,7 @@ package workload
 
 import (
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/workload/insertbench"
 	"github.com/dbcanary/dbcanary/internal/workload/sqlbench"
 )
 
@@ -27,6 +28,7 @@ func Catalogue() []Benchmark {
 	list = append(list, slap()...)
 	list = append(list, scenarios()...)
 	list = append(list, sqlBenchmarks(sqlbench.Quick)...)
+	list = append(list, insertBenchmarks(insertbench.Usual())...)
 	for i := range list {
 		list[i].Label = list[i].label()
 	}

@@ -113,7 +113,7 @@ func TestEveryBenchmarkIsComplete(t *testing.T) {
 			t.Errorf("Find(%q): %v\n%s", b.PublishedName(), err, diff)
 		}
 		if b.Program != nil {
-			if b.Group == "" || b.Doc == "" || b.Shown == nil || b.Shown() == "" || b.Single && (b.Events > 0) == (b.Time > 0) {
+			if b.Group == "" || b.Doc == "" || len(b.Steps) == 0 && (b.Shown == nil || b.Shown() == "") || b.Single && (b.Events > 0) == (b.Time > 0) {
 				t.Errorf("%s: group, doc, SQL, or either events or a time are missing", b.Label)
 			}
 			continue
@@ -139,12 +139,13 @@ func TestEveryBenchmarkIsComplete(t *testing.T) {
 
 func TestSuites(t *testing.T) {
 	groups := map[string]map[string]int{
-		"slap":        {"point": 45, "range-1": 81},
-		"scenarios":   {"catalog": 3, "connect": 5, "first-minutes": 1, "plans": 8, "point": 3, "range-1": 2, "range-2": 3, "writes": 2},
-		"oltp-sweep":  {"read-only range=100": 9, "point-query": 9},
-		"quick":       {"point": 2, "range-1": 3, "range-2": 1, "writes": 4},
-		"sysbench-32": {"point": 9, "range-1": 5, "range-2": 8, "writes": 10},
-		"sysbench-42": {"point-1": 11, "point-2": 6, "range-1": 9, "range-2": 6, "writes": 10},
+		"slap":             {"point": 45, "range-1": 81},
+		"scenarios":        {"catalog": 3, "connect": 5, "first-minutes": 1, "plans": 8, "point": 3, "range-1": 2, "range-2": 3, "writes": 2},
+		"oltp-sweep":       {"read-only range=100": 9, "point-query": 9},
+		"quick":            {"point": 2, "range-1": 3, "range-2": 1, "writes": 4},
+		"sysbench-32":      {"point": 9, "range-1": 5, "range-2": 8, "writes": 10},
+		"sysbench-42":      {"point-1": 11, "point-2": 6, "range-1": 9, "range-2": 6, "writes": 10},
+		"insert-benchmark": {"inserts": 4, "queries": 6},
 		"sql-bench": {
 			"alter-table": 5, "ATIS": 8, "big-tables": 2, "connect": 10, "create": 5, "insert": 50, "select": 15, "transactions": 9, "wisconsin": 4,
 		},
@@ -179,6 +180,8 @@ func TestFindErrors(t *testing.T) {
 
 		"sql-bench.create.create+drp":       `unknown benchmark "sql-bench.create.create+drp"; did you mean sql-bench.create.create+drop or sql-bench.create.create_key+drop?`,
 		"sql-bench.connect.connect scal=1":  `"sql-bench.connect.connect scal=1": unknown parameter "scal"; did you mean scale?`,
+		"insert-benchmark.l.i0 rows=30G":    `rows=30G is no whole number, such as 500K or 30M`,
+		"insert-benchmark.l.i0 rows=50":     `rows=50: it must be above 0 and divide by 100`,
 		"sql-bench.connect.connect scale=x": `scale=x is no number`,
 		"sql-bench.connect.connect scale=0": `scale 0: it must be from 0.001 to 10, where 1 is the published size`,
 	} {
@@ -208,6 +211,7 @@ func TestFindVariants(t *testing.T) {
 
 		"sql-bench.insert.select_key":            "sql-bench.insert.select_key",
 		"sql-bench.insert.select_key scale=0.03": "sql-bench.insert.select_key",
+		"insert-benchmark.qr100 rows=30M secs=5": "insert-benchmark.qr100 rows=30000000",
 		"sql-bench.insert.select_key_scale=1":    "sql-bench.insert.select_key scale=1",
 	} {
 		b, err := Find(label)

@@ -50,7 +50,7 @@ const defaultDataset = "sbtest"
 
 // Datasets lists every dataset, the default one first.
 func Datasets() []Dataset {
-	return []Dataset{sbtest{}, slapTables{}, shop{}, catalog{}, sqlBenchData{}}
+	return []Dataset{sbtest{}, slapTables{}, shop{}, catalog{}, sqlBenchData{}, insertData{}}
 }
 
 // DatasetsOf lists the datasets that benchmarks run on, each once, in the order of

@@ -17,7 +17,7 @@ type kind struct {
 }
 
 func kinds() []kind {
-	return []kind{sqlBenchKind()}
+	return []kind{sqlBenchKind(), insertBenchmarkKind()}
 }
 
 // ofKind finds a benchmark of a kind; ok tells whether the label is one of such.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/workload/insertbench"
 	"github.com/dbcanary/dbcanary/internal/workload/sqlbench"
 )
 
@@ -46,6 +47,7 @@ func Suites() []Suite {
 		{Name: "sysbench-32", Doc: "the 32 microbenchmarks of the reports since 2025, in four groups", Steps: sysbench32()},
 		{Name: "sysbench-42", Doc: "the 42 microbenchmarks of the reports of 2020 to 2024, reads before and after the writes, in five groups", Steps: sysbench42()},
 		sqlBenchSuite(sqlbench.Quick),
+		insertSuite(insertbench.Usual()),
 		{Name: "slap", Doc: "point queries and range scans of a small table at 1, 4 and 32 connections, by index and storage engine: the reports on low concurrency", Steps: slapSuite()},
 		{Name: "scenarios", Doc: "what is reported after upgrades and the published suites don't see: long lists, plans, sorting, catalogues, logins, contention", Steps: scenarioSuite()},
 		{Name: "oltp-sweep", Doc: "read-only and point queries over 1 to 256 connections, as in bug reports", Steps: sweepSuite()},
