@@ -59,11 +59,10 @@ const (
 
 // perfEvent is what perf samples by.
 type perfEvent struct {
-	name       string // for perf
-	kind       uint32
-	config     uint64
-	userOnly   bool
-	permission string // that it takes
+	name     string // for perf
+	kind     uint32
+	config   uint64
+	userOnly bool
 }
 
 // perfEvents lists the events in the order in which they are tried: hardware
@@ -119,6 +118,18 @@ func (p *Perf) Prepare(ctx context.Context) error {
 	if p.event, err = p.chooseEvent(); err != nil {
 		return err
 	}
+	// Perf gives up if a process ends between our look and its own.
+	const attempts = 5
+	for range attempts {
+		if err = p.attach(ctx, path); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+// attach starts perf on the processes that there are now.
+func (p *Perf) attach(ctx context.Context, path string) error {
 	pids, err := treePIDs(p.pid)
 	if err != nil {
 		return err
@@ -160,7 +171,7 @@ func (p *Perf) start(ctx context.Context, path string, pids []int) error {
 	p.control, p.acks = control, acks
 	p.record, err = startTool(ctx, func(ctx context.Context) *exec.Cmd {
 		// -N: the cache of build ids would copy whole servers to the home directory.
-		cmd := exec.CommandContext(ctx, path, "record", "-q", "-N", "-o", p.file, "--max-size", mostRecorded,
+		cmd := exec.CommandContext(ctx, path, "record", "-N", "-o", p.file, "--max-size", mostRecorded,
 			"-D", "-1", "--control", "fd:3,4", "-e", p.event.name, "-F", strconv.Itoa(sampleHz),
 			"--call-graph", "dwarf,"+strconv.Itoa(stackBytes), "-p", joinPIDs(pids))
 		cmd.ExtraFiles = []*os.File{commands, answers}

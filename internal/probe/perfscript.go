@@ -97,9 +97,9 @@ func parsePerfFrame(text string) (profile.Frame, error) {
 	return profile.Frame{Function: plainName(symbol), Binary: binary}, nil
 }
 
-// clones are what compilers put behind the names of parts and copies of functions,
-// which differ from build to build.
-var clones = regexp.MustCompile(`( \[clone [^\]]*\]|\.(isra|part|constprop|cold|lto_priv|localalias|llvm)(\.\d+)?)+$`)
+// marks are what compilers put behind the names of parts and copies of functions,
+// and linkers behind versions of them, which differ from build to build.
+var marks = regexp.MustCompile(`( \[clone [^\]]*\]|\.(isra|part|constprop|cold|lto_priv|localalias|llvm)(\.\d+)?|@@?[A-Z]\w*_[\d.]+)+$`)
 
 // plainName is the function as it is in the source.
-func plainName(symbol string) string { return clones.ReplaceAllString(symbol, "") }
+func plainName(symbol string) string { return marks.ReplaceAllString(symbol, "") }

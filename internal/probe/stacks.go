@@ -20,6 +20,7 @@ import (
 // as poor man's profilers do, so that threads that wait are seen as well.
 type Pauses struct {
 	pid  int
+	only string // program to use, "" for the first that is there
 	tool pauseTool
 
 	counts *stackCounts
@@ -63,7 +64,7 @@ func pauseTools() []pauseTool {
 // Prepare chooses the program and tries it once, so that its files are in memory.
 func (p *Pauses) Prepare(ctx context.Context) error {
 	for _, tool := range pauseTools() {
-		if _, err := exec.LookPath(tool.name); err == nil {
+		if _, err := exec.LookPath(tool.name); err == nil && (p.only == "" || p.only == tool.name) {
 			p.tool = tool
 			break
 		}

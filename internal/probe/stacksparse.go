@@ -134,8 +134,8 @@ func parseEUStack(text string, counts *stackCounts) int {
 			end()
 		} else if match := euFrame.FindStringSubmatch(line); match != nil {
 			binary := path.Base(strings.TrimSpace(match[2]))
-			name, _, _ := strings.Cut(match[1], "@")
-			if name = strings.TrimSpace(name); name == "" {
+			name := strings.TrimSpace(match[1])
+			if name == "" {
 				frames = append(frames, profile.Unknown(binary))
 				continue
 			}
