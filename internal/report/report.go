@@ -81,6 +81,7 @@ func writers() []writer {
 		{"stacks", (*Report).writeStacks},
 		{"stacks-md", (*Report).writeStacksMarkdown},
 		{"sql-bench", (*Report).writeSQLBench},
+		{"insert-benchmark", (*Report).writeInsertBenchmark},
 		{"sweep", perBase((*Report).writeSweep)},
 		{"response", perBase((*Report).writeResponse)},
 		{"xlsx", (*Report).writeXLSX},

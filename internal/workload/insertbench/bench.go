@@ -159,7 +159,7 @@ const Sustained = 0.95
 
 func (r *Run) sustained(trial *dbcanary.Trial) error {
 	seconds := float64(trial.ElapsedNs) / 1e9
-	rows := totalOf(r.inserts)
+	rows, _ := r.rows(r.inserts, trial)
 	offered := float64(r.step.Rate * r.bench.Params.Clients)
 	if seconds <= 0 || rows < Sustained*offered*seconds {
 		return fmt.Errorf("the server did not sustain the inserts beside the queries: %.1f of %.0f rows a second, under %.0f %%",

@@ -28,7 +28,6 @@ const (
 // series is what one worker did in each second of a step.
 type series struct {
 	run   *Run
-	total float64
 	count []float64 // rows, or queries
 	most  []float64 // longest statement, ns
 }
@@ -41,17 +40,24 @@ func (s *series) add(rows int, began time.Time) {
 		s.count = append(s.count, 0)
 		s.most = append(s.most, 0)
 	}
-	s.total += float64(rows)
 	s.count[at] += float64(rows)
 	s.most[at] = max(s.most[at], float64(now.Sub(began)))
 }
 
-func totalOf(list []*series) float64 {
-	total := 0.0
-	for _, s := range list {
-		total += s.total
+// rows gives what the workers did in each second, and the total for the time of the
+// trial. Of a step that ends by time only whole seconds count: work at a rate comes
+// at the begin of each, and the one under way at the end is none of the step's.
+func (r *Run) rows(list []*series, trial *dbcanary.Trial) (total float64, seconds []float64) {
+	seconds = bySecond(list, func(s *series) []float64 { return s.count }, func(a, b float64) float64 { return a + b })
+	scale := 1.0
+	if whole := int(trial.ElapsedNs / 1e9); r.step.Queries() && whole > 0 {
+		seconds = seconds[:min(whole, len(seconds))]
+		scale = float64(trial.ElapsedNs) / 1e9 / float64(whole)
 	}
-	return total
+	for _, n := range seconds {
+		total += n * scale
+	}
+	return total, seconds
 }
 
 // bySecond joins the series of several workers.
@@ -81,9 +87,10 @@ func (r *Run) measure(ctx context.Context, admin *sql.DB, trial *dbcanary.Trial)
 		if len(kind.list) == 0 {
 			continue
 		}
-		rows := bySecond(kind.list, func(s *series) []float64 { return s.count }, func(a, b float64) float64 { return a + b })
+		total, rows := r.rows(kind.list, trial)
 		longest := bySecond(kind.list, func(s *series) []float64 { return s.most }, math.Max)
-		trial.Metrics = append(trial.Metrics, dbcanary.Metric{Name: kind.rows, Value: totalOf(kind.list), PerSecond: rows})
+		longest = longest[:len(rows)]
+		trial.Metrics = append(trial.Metrics, dbcanary.Metric{Name: kind.rows, Value: total, PerSecond: rows})
 		if len(longest) > 0 {
 			trial.Metrics = append(trial.Metrics, dbcanary.Metric{
 				Name: kind.longest, Gauge: true, First: longest[0], Value: longest[len(longest)-1], Max: slices.Max(longest), PerSecond: longest,

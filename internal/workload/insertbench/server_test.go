@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -174,7 +175,10 @@ func (s *serverTest) testSteps(t *testing.T) []string {
 		for _, rows := range inserted.PerSecond {
 			sum += rows
 		}
-		if sum != inserted.Value || metric(t, trial, InsertMax).Max <= 0 || metric(t, trial, TableBytes).Value <= 0 {
+		if step.Queries() {
+			sum *= float64(trial.ElapsedNs) / 1e9 // of one whole second
+		}
+		if math.Abs(sum-inserted.Value) > 1e-6 || metric(t, trial, InsertMax).Max <= 0 || metric(t, trial, TableBytes).Value <= 0 {
 			t.Errorf("%s: metrics %+v", step.Name, trial.Metrics)
 		}
 		if !step.Queries() {
@@ -184,9 +188,9 @@ func (s *serverTest) testSteps(t *testing.T) []string {
 			}
 			continue
 		}
-		// The slice is a little longer than a second, so its second one has begun.
-		if most := float64(2 * clients * step.Rate); inserted.Value > most || inserted.Value < most/4 {
-			t.Errorf("%s: %v rows were inserted at %d a second of %d clients", step.Name, inserted.Value, step.Rate, clients)
+		// A busy host may miss the rate; nothing exceeds it.
+		if most := float64(clients * step.Rate); len(inserted.PerSecond) != 1 || inserted.PerSecond[0] > most || inserted.PerSecond[0] < most/4 {
+			t.Errorf("%s: %v rows were inserted at %d a second of %d clients", step.Name, inserted.PerSecond, step.Rate, clients)
 		}
 	}
 	s.checkLog(t)
@@ -397,9 +401,9 @@ func TestSustained(t *testing.T) {
 		189: "the server did not sustain the inserts beside the queries: 189.0 of 200 rows a second, under 95 %",
 		0:   "the server did not sustain the inserts beside the queries: 0.0 of 200 rows a second, under 95 %",
 	} {
-		run.inserts = []*series{{total: rows / 2}, {total: rows / 2}}
+		run.inserts = []*series{{count: []float64{rows / 2, 100}}, {count: []float64{rows / 2, 100}}}
 		got := ""
-		if err := run.sustained(&dbcanary.Trial{ElapsedNs: 1e9}); err != nil {
+		if err := run.sustained(&dbcanary.Trial{ElapsedNs: 1.25e9}); err != nil {
 			got = err.Error()
 		}
 		if got != want {
