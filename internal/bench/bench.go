@@ -51,6 +51,8 @@ func (o Options) Check() error {
 		problem = "--reconnect can't be below 0"
 	case o.Reconnect > 0 && o.Benchmark.Program != nil:
 		problem = "--reconnect makes no sense for " + o.Benchmark.Label + ", which decides itself when to log in"
+	case o.Benchmark.Single && o.Benchmark.Program != nil:
+		problem = o.Benchmark.Label + " is a step of a suite that runs once, in its order: use dbcanary compare --suite"
 	case o.Events < 0:
 		problem = "--events can't be below 0"
 	case o.Time == 0 && o.Events == 0:

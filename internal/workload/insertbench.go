@@ -76,8 +76,11 @@ func sized(name string, p insertbench.Params) string {
 		name        string
 		value, same int
 	}{
-		{"rows", p.Rows, usual.Rows}, {"i1", p.Rows1, usual.Rows1}, {"i2", p.Rows2, usual.Rows2},
-		{"secs", p.Seconds, usual.Seconds}, {"clients", p.Clients, usual.Clients},
+		{"rows", p.Rows, usual.Rows},
+		{"i1", p.Rows1, usual.Rows1},
+		{"i2", p.Rows2, usual.Rows2},
+		{"secs", p.Seconds, usual.Seconds},
+		{"clients", p.Clients, usual.Clients},
 	} {
 		if size.value != size.same {
 			name += fmt.Sprintf(" %s=%d", size.name, size.value)
