@@ -26,6 +26,16 @@ type MissingProbe struct {
 	Reason string `json:"reason"`           // with what to do about it
 }
 
+// The kinds of profiles.
+const (
+	ProfileWaits  = "waits"  // what the server's threads wait for
+	ProfilePerf   = "perf"   // stacks of the threads that run
+	ProfileStacks = "stacks" // stacks of all threads, by pausing the server
+)
+
+// ProfileKinds lists what profiling slices can show, one at a time.
+func ProfileKinds() []string { return []string{ProfileWaits, ProfilePerf, ProfileStacks} }
+
 // Profile is what one profiling slice showed: one benchmark on one target, apart
 // from the measured slices and never part of a ratio.
 type Profile struct {

@@ -39,7 +39,7 @@ type Plan struct {
 	Placement Placement `json:"placement"`
 	Seed      uint64    `json:"seed"`
 
-	Profile []string `json:"profile,omitempty"` // what profiling slices show: "waits", "perf", "stacks"; none without
+	Profile []string `json:"profile,omitempty"` // what profiling slices show, of ProfileKinds; none without
 	Waits   string   `json:"waits,omitempty"`   // wait events that are looked at, see docs/PROFILING.md; "" for the usual ones
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/planfile"
+	"github.com/dbcanary/dbcanary/internal/probe"
 	"github.com/dbcanary/dbcanary/internal/workload"
 )
 
@@ -73,11 +74,14 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.MinEffect, "min-effect", f.MinEffect, "smallest change that matters, in percent; also BENCHMARK=PERCENT or GROUP=PERCENT")
 	flags.StringVar(&f.Placement, "placement", "", "CPUs of server and client: free, split or same (default: same with one thread, else free)")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of data, keys and order; 0 draws one, which is stored")
+	flags.StringSliceVar(&f.Profile, "profile", nil, "what slices apart from the measured ones show: "+strings.Join(dbcanary.ProfileKinds(), ", ")+" or all; once a run, not within --time")
+	flags.StringVar(&f.Waits, "waits", "", "wait events for --profile waits: names with *, separated by commas (default: "+probe.DefaultWaits+")")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print steps, sizes and the expected time, and start and fetch nothing")
 	o.runOptions.addFlags(flags)
 	completeWith(cmd, "suite", suiteNames())
 	completeWith(cmd, "placement", planfile.Placements())
 	completeWith(cmd, "ps-mode", planfile.PSModes())
+	completeWith(cmd, "profile", append(dbcanary.ProfileKinds(), planfile.AllProfiles))
 }
 
 // named wants a name after a flag that takes names.

@@ -15,16 +15,6 @@ import (
 	"github.com/dbcanary/dbcanary/internal/workload"
 )
 
-// What profiling slices show.
-const (
-	profileWaits  = "waits"  // what the server's threads wait for
-	profilePerf   = "perf"   // stacks of the threads that run
-	profileStacks = "stacks" // stacks of all threads, by pausing the server
-)
-
-// ProfileNames lists what profiling slices can show.
-func ProfileNames() []string { return []string{profileWaits, profilePerf, profileStacks} }
-
 // defaultProfileTime is the length of a profiling slice: at 199 samples a second a
 // function that takes a hundredth of the time is seen ten times.
 const defaultProfileTime = 5 * time.Second
@@ -85,11 +75,11 @@ func (s *state) readProfiled(ctx context.Context) error {
 		if p.Void != "" {
 			continue // it is tried again
 		}
-		name := profileWaits
+		name := dbcanary.ProfileWaits
 		if len(p.Stacks) > 0 {
-			name = profilePerf
+			name = dbcanary.ProfilePerf
 			if isPaused(p.Stacks[0].Sampler) {
-				name = profileStacks
+				name = dbcanary.ProfileStacks
 			}
 		}
 		s.profiled[profileKey{p.Benchmark, p.Target, name}] = true
@@ -141,14 +131,14 @@ func (s *state) profileOne(ctx context.Context, i *instance, benchmark workload.
 func (s *state) prepareInstrument(ctx context.Context, i *instance, name string) (probe.Instrument, error) {
 	pid := i.server.PID()
 	switch {
-	case name == profileWaits:
+	case name == dbcanary.ProfileWaits:
 		waits := probe.NewWaits(i.Driver.Family(), i.server.Admin(), s.run.Plan.Waits)
 		return waits, waits.Prepare(ctx)
 	case i.DSN != "":
 		return nil, errors.New("somebody else runs the server: only waits can be seen of it")
 	case pid == 0:
 		return nil, fmt.Errorf("%s runs within dbcanary: there is no server to look at", i.Driver.Family())
-	case name == profileStacks:
+	case name == dbcanary.ProfileStacks:
 		pauses := probe.NewPauses(pid)
 		return pauses, pauses.Prepare(ctx)
 	}
@@ -157,13 +147,13 @@ func (s *state) prepareInstrument(ctx context.Context, i *instance, name string)
 	if err == nil || ctx.Err() != nil {
 		return perf, err
 	}
-	if err := s.miss(ctx, dbcanary.MissingProbe{Target: i.target.Name, Probe: profilePerf, Reason: err.Error()}); err != nil {
+	if err := s.miss(ctx, dbcanary.MissingProbe{Target: i.target.Name, Probe: dbcanary.ProfilePerf, Reason: err.Error()}); err != nil {
 		return nil, err
 	}
-	if slices.Contains(s.run.Plan.Profile, profileStacks) {
+	if slices.Contains(s.run.Plan.Profile, dbcanary.ProfileStacks) {
 		return nil, nil
 	}
-	return s.prepareInstrument(ctx, i, profileStacks)
+	return s.prepareInstrument(ctx, i, dbcanary.ProfileStacks)
 }
 
 // profileSlice runs the load of a profiling slice under an instrument.

@@ -12,7 +12,6 @@ import (
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/build/buildtest"
 	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
-	"github.com/dbcanary/dbcanary/internal/lab"
 	"github.com/dbcanary/dbcanary/internal/profile"
 )
 
@@ -124,7 +123,7 @@ func childrenLeft(t *testing.T) []string {
 // is, its functions in the stacks of that side, and nothing of it is a trial.
 func TestProfile_PerformanceSchema(t *testing.T) {
 	const off, on = "mysql@9.7", "mysql@9.7+ps"
-	b := newProfiled(t, []string{"point-query"}, lab.ProfileNames(), off, on)
+	b := newProfiled(t, []string{"point-query"}, dbcanary.ProfileKinds(), off, on)
 	if err := b.execute(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

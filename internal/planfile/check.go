@@ -49,6 +49,7 @@ func (f File) Plan() (dbcanary.Plan, []dbcanary.TargetSpec, []Problem) {
 		Suite: f.Suite, Bases: bases, Tables: f.Tables, TableSize: f.TableSize, PSMode: f.PSMode,
 		BudgetNs: int64(f.Time), SliceNs: int64(f.Slice), WarmupNs: int64(f.Warmup),
 		Blocks: f.Blocks, Instances: f.Instances, Seed: f.Seed,
+		Profile: c.profile(), Waits: f.Waits,
 	}
 	if len(f.Threads) > 0 {
 		p.Threads = slices.Max(f.Threads)
@@ -118,6 +119,30 @@ func (c *checker) placement(threads int) dbcanary.Placement {
 	}
 	c.oneOf("placement", c.file.Placement, Placements())
 	return dbcanary.Placement(c.file.Placement)
+}
+
+// AllProfiles stands for every kind of profile.
+const AllProfiles = "all"
+
+// profile gives the kinds of profiles that are asked for, each once.
+func (c *checker) profile() []string {
+	names := append(dbcanary.ProfileKinds(), AllProfiles)
+	var kinds []string
+	for i, kind := range c.file.Profile {
+		if !slices.Contains(names, kind) {
+			c.value(fmt.Sprintf("profile[%d]", i), "profile can't show %q%s", kind, dbcanary.DidYouMean(kind, names))
+		}
+		if kind == AllProfiles {
+			return dbcanary.ProfileKinds()
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if c.file.Waits != "" && !slices.Contains(kinds, dbcanary.ProfileWaits) {
+		c.key("waits", "chooses among the waits of a profile: ask for waits with --profile or the key profile as well")
+	}
+	return kinds
 }
 
 // benchmarks gives those of the suite, or those named, each once.

@@ -145,6 +145,9 @@ func (o *Outline) steps(line func(string, ...any)) {
 		countText(len(p.Benchmarks), "benchmark"), countText(p.Blocks, "block"), time.Duration(p.SliceNs), rounded(round))
 	slices := (len(p.Benchmarks) - o.Cost.Singles) * len(p.Targets) * p.Blocks * instances
 	line("  4. %d slices give %d comparisons", slices, len(p.Benchmarks)*(len(p.Targets)-1))
+	if n := len(p.Profile) * len(p.Targets) * (len(p.Benchmarks) - o.Cost.Singles); n > 0 {
+		line("  5. %s after the first instance, of some 8s each (not part of the time)", countText(n, "profiling slice"))
+	}
 	expected := load + time.Duration(instances)*round
 	if p.BudgetNs > 0 {
 		line("Expected time: %s of %s", rounded(min(expected, time.Duration(p.BudgetNs))), short(p.BudgetNs))

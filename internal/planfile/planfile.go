@@ -34,6 +34,8 @@ type File struct {
 	Instances  int                  `yaml:"instances"`
 	MinEffect  []string             `yaml:"min-effect"`
 	Seed       uint64               `yaml:"seed"`
+	Profile    []string             `yaml:"profile"`
+	Waits      string               `yaml:"waits"`
 }
 
 // Targets is one target as on a command line, or a matrix: each build with each overlay.

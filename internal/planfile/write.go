@@ -90,6 +90,12 @@ func Write(w io.Writer, file File, p dbcanary.Plan, expected int) error {
 		comment = "drawn and stored when the run begins"
 	}
 	k.add("seed", p.Seed, comment)
+	if len(p.Profile) > 0 {
+		k.add("profile", p.Profile, "once a run, not within its time")
+	}
+	if p.Waits != "" {
+		k.add("waits", p.Waits, "")
+	}
 	if k.err != nil {
 		return k.err
 	}
