@@ -107,7 +107,7 @@ func checkReconnect(t *testing.T, p *program, server dbms.Server, small []string
 func checkSweep(t *testing.T, p *program, small []string) {
 	t.Helper()
 	out, _ := p.run(0, append([]string{"bench", "read-only range=10", "--threads", "1,3", "--json", "--percentiles", "50,99.9"}, small...)...)
-			fits(t, "bench", out)
+	fits(t, "bench", out)
 	var got struct {
 		Results []struct {
 			Threads                          int
