@@ -51,10 +51,14 @@ type Benchmark struct {
 	Transaction bool   // the steps of an event are one transaction
 	Steps       []Step // of one event, in order
 
-	Dataset string        // name of the tables that it runs on; "" is sbtest
-	Program Program       // makes the work in place of Keys, Transaction and Steps
-	Shown   func() string // what a Program sends, for reading: lines of SQL
-	Threads int           // workers, where the benchmark decides; 0 for those of the plan
+	Dataset string  // name of the tables that it runs on; "" is sbtest
+	Tables  Dataset // the tables of a user's own work, in place of those that Dataset names
+	Program Program // makes the work in place of Keys, Transaction and Steps
+	// AnswersOnly says that the work of Program waits for nothing but answers on its
+	// own connection.
+	AnswersOnly bool
+	Shown       func() string // what a Program sends, for reading: lines of SQL
+	Threads     int           // workers, where the benchmark decides; 0 for those of the plan
 	// Background is how many of the workers, the last ones, do what is not measured:
 	// they run beside the others and end with them.
 	Background int

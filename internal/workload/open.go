@@ -43,7 +43,7 @@ func (b Benchmark) Workers(threads int) int {
 
 // Multiplexes tells whether the work waits for nothing but answers on its own
 // connection, so that workers may share a thread.
-func (b Benchmark) Multiplexes() bool { return b.Program == nil }
+func (b Benchmark) Multiplexes() bool { return b.Program == nil || b.AnswersOnly }
 
 // defaultDataset is what benchmarks run on that name none.
 const defaultDataset = "sbtest"
@@ -57,8 +57,13 @@ func Datasets() []Dataset {
 // Datasets. A name that is none is an error with dbcanary.CodeUsage.
 func DatasetsOf(benchmarks []Benchmark) ([]Dataset, error) {
 	wanted := map[string]bool{}
+	var own []Dataset
 	for _, b := range benchmarks {
-		wanted[b.datasetName()] = true
+		if b.Tables == nil {
+			wanted[b.datasetName()] = true
+		} else if !slices.ContainsFunc(own, func(d Dataset) bool { return d.Name() == b.Tables.Name() }) {
+			own = append(own, b.Tables)
+		}
 	}
 	list := slices.DeleteFunc(Datasets(), func(d Dataset) bool { return !wanted[d.Name()] })
 	if len(list) < len(wanted) {
@@ -68,7 +73,7 @@ func DatasetsOf(benchmarks []Benchmark) ([]Dataset, error) {
 		}
 		return nil, dbcanary.Errorf(dbcanary.CodeUsage, "a benchmark runs on a dataset that is not there; there are %q", names)
 	}
-	return list, nil
+	return append(list, own...), nil
 }
 
 func (b Benchmark) datasetName() string {
