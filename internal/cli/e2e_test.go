@@ -452,3 +452,23 @@ func TestCompare_DSN(t *testing.T) {
 		t.Errorf("our database is left: %v", err)
 	}
 }
+
+// A plan of examples, and so the page that says how published reports are rebuilt,
+// works on real servers and gives the published layout.
+func TestRun_Example(t *testing.T) {
+	plan, err := filepath.Abs("../../examples/servers-small.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProgram(t)
+	out, _ := p.run(0, measure("run", plan, "--instances", "1", "--format", "rqps")...)
+	for _, want := range []string{"Relative to: postgres@16\n", "col-2 : postgres@18\n", "scan_range=100\n", "update-index_range=100\n", "random-points_range=1000\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
+	}
+	out, _ = p.run(0, "report", "last", "--format", "metrics")
+	if !strings.Contains(out, "cpu/o") {
+		t.Errorf("no hardware cost:\n%s", out)
+	}
+}

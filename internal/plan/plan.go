@@ -31,6 +31,7 @@ type Cost struct {
 	LoadRowsPerSecond float64       // rows of one target
 	Prepare           time.Duration // initialise, start and stop of one target
 	Start             time.Duration // copy, start and stop of one target for an instance
+	CopyRowsPerSecond float64       // rows of one target that are copied and read into its caches, beside Start; 0 for no time
 
 	Singles int           // benchmarks of the plan that have one slice in an instance, as long as their work takes
 	Single  time.Duration // of all of them on one target, as far as it is known
@@ -40,7 +41,7 @@ type Cost struct {
 // DefaultCost is a guess for a small machine: between PostgreSQL, which starts on a
 // copy and stops within a second, and MySQL, which takes four.
 func DefaultCost() Cost {
-	return Cost{LoadRowsPerSecond: 50_000, Prepare: 6 * time.Second, Start: 1500 * time.Millisecond}
+	return Cost{LoadRowsPerSecond: 50_000, Prepare: 6 * time.Second, Start: 1500 * time.Millisecond, CopyRowsPerSecond: 2e6}
 }
 
 // Fit fills the zero fields of SliceNs, WarmupNs, Blocks and Instances so that
@@ -64,7 +65,7 @@ func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
 	}
 	for p.BudgetNs > 0 {
 		left := time.Duration(p.BudgetNs) - loadTime(p, cost)
-		round := left/time.Duration(instances) - (cost.Start+cost.Single)*time.Duration(len(p.Targets))
+		round := left/time.Duration(instances) - (cost.start(p)+cost.Single)*time.Duration(len(p.Targets))
 		slice := round/time.Duration(max(1, cost.slices(p))) - warmup(p)
 		if !fixedSlice {
 			p.SliceNs = int64(min(max(slice.Truncate(time.Millisecond), minSlice), maxSlice))
@@ -111,6 +112,14 @@ func (c Cost) slices(p dbcanary.Plan) int {
 	return (len(p.Benchmarks) - c.Singles) * len(p.Targets) * p.Blocks
 }
 
+// start is the time before the slices of an instance of one target.
+func (c Cost) start(p dbcanary.Plan) time.Duration {
+	if c.CopyRowsPerSecond <= 0 {
+		return c.Start
+	}
+	return c.Start + time.Duration(float64(p.Tables)*float64(p.TableSize)/c.CopyRowsPerSecond*float64(time.Second))
+}
+
 func loadTime(p dbcanary.Plan, cost Cost) time.Duration {
 	rows := float64(p.Tables) * float64(p.TableSize)
 	one := cost.Prepare + time.Duration(rows/cost.LoadRowsPerSecond*float64(time.Second))
@@ -120,7 +129,7 @@ func loadTime(p dbcanary.Plan, cost Cost) time.Duration {
 // RoundDuration is the expected time of one instance of every target.
 func RoundDuration(p dbcanary.Plan, cost Cost) time.Duration {
 	slices := time.Duration(cost.slices(p))
-	return (cost.Start+cost.Single)*time.Duration(len(p.Targets)) + slices*(time.Duration(p.SliceNs)+warmup(p))
+	return (cost.start(p)+cost.Single)*time.Duration(len(p.Targets)) + slices*(time.Duration(p.SliceNs)+warmup(p))
 }
 
 // Duration is the expected time of a fitted plan with the given number of instances.

@@ -111,7 +111,7 @@ func refuse(why, fits string) error {
 // budget must have room for if it is not to be refused.
 func leastCost(cost Cost) Cost {
 	least := cost
-	least.LoadRowsPerSecond, least.Prepare, least.Start = 500_000, 500*time.Millisecond, 100*time.Millisecond
+	least.LoadRowsPerSecond, least.Prepare, least.Start, least.CopyRowsPerSecond = 500_000, 500*time.Millisecond, 100*time.Millisecond, 50e6
 	return least
 }
 

@@ -140,9 +140,27 @@ func (o *Outline) steps(line func(string, ...any)) {
 	line("Steps")
 	line("  1. find or fetch %d builds (not part of the time)", len(p.Targets))
 	line("  2. for each target: initialise, start, load, settle, stop: about %s in all", rounded(load))
-	line("  3. about %s, all targets at once: copy the data, start, warm the caches;", countText(instances, "time"))
-	line("     %s of %s, a slice of %s for each target in random order; stop: about %s",
-		countText(len(p.Benchmarks), "benchmark"), countText(p.Blocks, "block"), time.Duration(p.SliceNs), rounded(round))
+	often := "about " + countText(instances, "time")
+	if o.Cost.Unknown > 0 {
+		often = "as often as fits, at least once"
+	}
+	line("  3. %s, all targets at once: copy the data, start, warm the caches;", often)
+	if sliced := len(p.Benchmarks) - o.Cost.Singles; sliced > 0 {
+		line("     %s of %s, a slice of %s for each target in random order;", countText(sliced, "benchmark"), countText(p.Blocks, "block"), time.Duration(p.SliceNs))
+	}
+	if o.Cost.Singles > 0 {
+		line("     %s once for each target, as long as the work takes;", countText(o.Cost.Singles, "benchmark"))
+	}
+	if o.Cost.Unknown > 0 {
+		line("     stop")
+	} else {
+		line("     stop: about %s", rounded(round))
+	}
+	if o.Cost.Unknown > 0 {
+		line("  4. %d comparisons", len(p.Benchmarks)*(len(p.Targets)-1))
+		line("Expected time: up to %s", short(p.BudgetNs))
+		return
+	}
 	slices := (len(p.Benchmarks) - o.Cost.Singles) * len(p.Targets) * p.Blocks * instances
 	line("  4. %d slices give %d comparisons", slices, len(p.Benchmarks)*(len(p.Targets)-1))
 	if n := len(p.Profile) * len(p.Targets) * (len(p.Benchmarks) - o.Cost.Singles); n > 0 {
