@@ -15,15 +15,16 @@ type (
 	pageProfile struct {
 		Benchmark  int          `json:"benchmark"`
 		Target     int          `json:"target"`
-		Operations int64        `json:"operations"`
-		Waits      [][4]int64   `json:"waits"` // event, count, ns, 1 if estimated from samples; the most time first
+		Operations int64        `json:"operations"` // of the slices that show waits
+		Waits      [][4]int64   `json:"waits"`      // event, count, ns, 1 if estimated from samples; the most time first
 		Stacks     []pageStacks `json:"stacks"`
 	}
 	// pageStacks is a tree from the root up: of each frame its name, its samples and
 	// how many frames lie right above it, and then those frames.
 	pageStacks struct {
-		Sampler string  `json:"sampler"`
-		Nodes   []int64 `json:"nodes"`
+		Sampler    string  `json:"sampler"`
+		Operations int64   `json:"operations"` // that the samples are divided by
+		Nodes      []int64 `json:"nodes"`
 	}
 )
 
@@ -51,10 +52,12 @@ func (r *Report) pageProfiles(texts *texts) ([]pageProfile, error) {
 			pages = append(pages, pageProfile{Benchmark: benchmark, Target: target, Waits: [][4]int64{}, Stacks: []pageStacks{}})
 			samples = append(samples, nil)
 		}
-		pages[at].Operations += p.Operations
-		pages[at].addWaits(p.Waits, texts)
+		if len(p.Waits) > 0 {
+			pages[at].Operations += p.Operations
+			pages[at].addWaits(p.Waits, texts)
+		}
 		var err error
-		if samples[at], err = addStacks(samples[at], p.Stacks); err != nil {
+		if samples[at], err = addStacks(samples[at], p); err != nil {
 			return nil, fmt.Errorf("stacks of %s on %s: %w", p.Benchmark, p.Target, err)
 		}
 	}
@@ -68,7 +71,7 @@ func (r *Report) pageProfiles(texts *texts) ([]pageProfile, error) {
 		slices.SortStableFunc(pages[i].Waits, func(a, b [4]int64) int { return cmp.Compare(b[2], a[2]) })
 		for _, one := range samples[i] {
 			nodes := pageNodes(nil, one.tree, texts, one.least(least))
-			pages[i].Stacks = append(pages[i].Stacks, pageStacks{one.sampler, nodes})
+			pages[i].Stacks = append(pages[i].Stacks, pageStacks{one.sampler, one.divisor(), nodes})
 		}
 	}
 	return pages, nil
@@ -92,22 +95,33 @@ func (p *pageProfile) addWaits(waits []dbcanary.Wait, texts *texts) {
 
 // sampled is what one sampler saw.
 type sampled struct {
-	sampler string
-	stacks  []profile.Stack
-	tree    *profile.Node
+	sampler    string
+	operations int64 // of the slices in which it sampled
+	stacks     []profile.Stack
+	tree       *profile.Node
+}
+
+// divisor is what samples are divided by to compare targets: operations, or all the
+// samples where those say nothing of operations.
+func (s *sampled) divisor() int64 {
+	if isCPUSampler(s.sampler) {
+		return s.operations
+	}
+	return s.tree.Samples
 }
 
 // least is the fewest samples of a frame that holds a share of them all.
 func (s *sampled) least(share float64) int64 { return int64(share * float64(s.tree.Samples)) }
 
 // addStacks adds stacks to those of their sampler.
-func addStacks(all []*sampled, list []dbcanary.Stacks) ([]*sampled, error) {
-	for _, stacks := range list {
+func addStacks(all []*sampled, p dbcanary.Profile) ([]*sampled, error) {
+	for _, stacks := range p.Stacks {
 		at := slices.IndexFunc(all, func(s *sampled) bool { return s.sampler == stacks.Sampler })
 		if at < 0 {
 			at = len(all)
 			all = append(all, &sampled{sampler: stacks.Sampler})
 		}
+		all[at].operations += p.Operations
 		decoded, err := profile.Decode(stacks.Pprof)
 		if err != nil {
 			return nil, err

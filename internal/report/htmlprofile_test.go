@@ -36,6 +36,9 @@ func profiled(t *testing.T) *Report {
 	r.Profiles = []dbcanary.Profile{
 		{
 			Benchmark: "scan", Target: base, Operations: 500, Waits: []dbcanary.Wait{{Event: "wait/io/file/sql/binlog", Count: 4, TotalNs: 1_000_000}},
+		},
+		{ // another slice, with as many operations as it came to
+			Benchmark: "scan", Target: base, Operations: 1000,
 			Stacks: []dbcanary.Stacks{{Sampler: "perf cycles", Pprof: pprofOf(t, "main;parse;lex 20", "main;run 60", "main;cache 20")}},
 		},
 		{Benchmark: "scan", Target: base, Instance: 1, Operations: 500, Waits: []dbcanary.Wait{{Event: "wait/io/file/sql/binlog", Count: 4, TotalNs: 3_000_000}}},

@@ -118,7 +118,7 @@ const (
 func (r *Report) writeWaits(w io.Writer, _ Options) error {
 	sums := r.waitSums()
 	if len(sums) == 0 {
-		return r.noProfiles("waits")
+		return r.writeNoProfiles(w, "waits")
 	}
 	var b strings.Builder
 	for i, sum := range sums {
@@ -188,7 +188,7 @@ func microseconds(ns float64) string {
 func (r *Report) writeWaitsMarkdown(w io.Writer, _ Options) error {
 	sums := r.waitSums()
 	if len(sums) == 0 {
-		return r.noProfiles("waits")
+		return r.writeNoProfiles(w, "waits")
 	}
 	var b strings.Builder
 	for i, sum := range sums {
@@ -236,7 +236,7 @@ func (r *Report) stacks(w io.Writer, markdown bool) error {
 		return err
 	}
 	if len(sides) == 0 {
-		return r.noProfiles("stacks")
+		return r.writeNoProfiles(w, "stacks")
 	}
 	var b strings.Builder
 	for i, side := range sides {
@@ -277,6 +277,12 @@ func (s sampledSide) text() (string, error) {
 	b.WriteString("\n")
 	err := profile.WriteCallers(&b, s.Stacks, profile.Limits{Rows: shownCallers, MinShare: 0.01})
 	return b.String(), err
+}
+
+// writeNoProfiles writes why there is nothing to print.
+func (r *Report) writeNoProfiles(w io.Writer, what string) error {
+	_, err := fmt.Fprintln(w, clean(r.noProfiles(what).Error()))
+	return err
 }
 
 // noProfiles says why there is nothing to print.

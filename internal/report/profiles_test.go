@@ -85,7 +85,7 @@ func TestFlame_Difference(t *testing.T) {
 	if err := r.Flame(&svg, FlameOptions{Target: r.Run.Plan.Targets[1], Base: r.Run.Plan.Targets[0], Format: "svg"}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "mariadb@11.8+noahi: 30.0 %, mariadb@10.5: 20.0 %&#xA;+10.0 % of all that an operation costs on mariadb@10.5"
+	const want = "mariadb@11.8+noahi: 60.0 %, mariadb@10.5: 20.0 %&#xA;+40.0 % of all that an operation costs on mariadb@10.5"
 	if !strings.Contains(svg.String(), "<title>lex&#xA;"+want) {
 		t.Errorf("no function lex with %q in %s", want, svg.String())
 	}
@@ -94,15 +94,26 @@ func TestFlame_Difference(t *testing.T) {
 func TestProfileFormats_None(t *testing.T) {
 	r := runs()["one-target"]().report()
 	for _, format := range []string{"waits", "waits-md", "stacks", "stacks-md"} {
-		err := r.Write(&bytes.Buffer{}, format, Options{})
-		if dbcanary.ErrorCode(err) != dbcanary.CodeUsage || !strings.Contains(err.Error(), "compare --profile") {
-			t.Errorf("%s of a run without profiles: %v", format, err)
+		if got := written(t, r, format); !strings.Contains(got, "compare --profile") {
+			t.Errorf("%s of a run without profiles: %s", format, got)
 		}
+	}
+	err := r.Flame(&bytes.Buffer{}, FlameOptions{Format: "svg"})
+	if dbcanary.ErrorCode(err) != dbcanary.CodeUsage || !strings.Contains(err.Error(), "compare --profile") {
+		t.Errorf("a flame graph of a run without profiles: %v", err)
 	}
 	r.Profiles = []dbcanary.Profile{{Benchmark: "scan", Target: "mariadb@10.5", Void: "perf saw nothing"}}
 	r.Run.Missing = []dbcanary.MissingProbe{{Target: "mariadb@11.8+noahi", Probe: "perf", Reason: "not permitted"}}
-	err := r.Write(&bytes.Buffer{}, "stacks", Options{})
-	if err == nil || !strings.Contains(err.Error(), "scan on mariadb@10.5: perf saw nothing; perf of mariadb@11.8+noahi: not permitted") {
-		t.Errorf("stacks of a run whose profiles failed: %v", err)
+	if got := written(t, r, "stacks"); !strings.Contains(got, "scan on mariadb@10.5: perf saw nothing; perf of mariadb@11.8+noahi: not permitted") {
+		t.Errorf("stacks of a run whose profiles failed: %s", got)
 	}
+}
+
+func written(t *testing.T, r *Report, format string) string {
+	t.Helper()
+	var text bytes.Buffer
+	if err := r.Write(&text, format, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
 }

@@ -86,6 +86,7 @@ export interface Profile {
 /** A tree of sampled stacks: frame, samples and number of frames above it, for each from the root up. */
 export interface Stacks {
   sampler: string;
+  operations: number;
   nodes: number[];
 }
 

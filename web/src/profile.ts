@@ -23,12 +23,12 @@ const height = 19; // of a frame, in pixels
 const narrowest = 0.0015; // part of the width below which a frame is left out
 
 /** Reads the tree of stacks: for each frame, from the root up, its name, samples and number of frames above. */
-export function tree(texts: string[], stacks: Stacks, operations: number): Frame {
+export function tree(texts: string[], stacks: Stacks): Frame {
   let at = 0;
   const next = (): Frame => {
     const [name, samples, count] = [stacks.nodes[at], stacks.nodes[at + 1], stacks.nodes[at + 2]];
     at += 3;
-    const cost = samples / operations;
+    const cost = samples / stacks.operations;
     const frame: Frame = { name: texts[name], cost, before: cost, above: [] };
     for (let i = 0; i < count; i++) frame.above.push(next());
     return frame;
@@ -285,10 +285,10 @@ function flameOf(
 ): HTMLElement {
   const name = (p: Profile): string => data.targets[p.target].name;
   if (!base || !before || view === "target") {
-    return flame(tree(data.texts, stacks, target.operations), false, `flame graph of ${name(target)} by ${stacks.sampler}`);
+    return flame(tree(data.texts, stacks), false, `flame graph of ${name(target)} by ${stacks.sampler}`);
   }
-  if (view === "base") return flame(tree(data.texts, before, base.operations), false, `flame graph of ${name(base)} by ${stacks.sampler}`);
-  const root = difference(tree(data.texts, stacks, target.operations), tree(data.texts, before, base.operations));
+  if (view === "base") return flame(tree(data.texts, before), false, `flame graph of ${name(base)} by ${stacks.sampler}`);
+  const root = difference(tree(data.texts, stacks), tree(data.texts, before));
   return h(
     "div",
     {},
