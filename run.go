@@ -24,6 +24,8 @@ type Plan struct {
 	Bases []string `json:"bases,omitempty"`
 
 	NotApplicable []NotApplicable `json:"not_applicable,omitempty"`
+	// Workloads are those of the user, with their text: Benchmarks may name theirs.
+	Workloads []OwnWorkload `json:"workloads,omitempty"`
 
 	Tables    int    `json:"tables"`
 	TableSize int    `json:"table_size"` // rows of each table

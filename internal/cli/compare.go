@@ -43,6 +43,7 @@ The flags are also the keys of a plan file: see ` + "`dbcanary plan init`" + `.`
   dbcanary compare mariadb@10.5 mariadb@10.11 mariadb@11.8 mysql@9.7 --time 20m
   dbcanary compare mysql:/opt/mysql-8.0.28 mysql:/opt/mysql-8.0.40+noahi
   dbcanary compare mariadb@10.11 mariadb@10.11+innodb_io_capacity=2000 --benchmarks update-index,insert
+  dbcanary compare postgres@17 postgres@18 --pgbench tpcb-like --pgbench-scale 10
   dbcanary compare postgres@17 postgres@18 --gate --format md`,
 		Args: atLeast(2, "compare needs a base and at least one more target"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +64,7 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.Suite, "suite", f.Suite, "suite of benchmarks: "+strings.Join(suiteNames(), ", "))
 	flags.StringSliceVar(&f.Benchmarks, "benchmarks", nil, "benchmarks instead of a suite, by label or name, separated by commas")
 	flags.StringSliceVar(&f.Base, "base", nil, "target that the others are compared with (default: the first); may be given several times")
+	addOwnFlags(flags, f)
 	flags.IntVar(&f.Tables, "tables", f.Tables, "number of tables")
 	flags.IntVar(&f.TableSize, "table-size", f.TableSize, "rows of each table")
 	flags.IntSliceVar(&f.Threads, "threads", f.Threads, "connections of each target; several numbers run each benchmark with each")
@@ -90,6 +92,17 @@ func (o *compareOptions) named(flags *pflag.FlagSet) error {
 		return dbcanary.Errorf(dbcanary.CodeUsage, "--benchmarks names no benchmark; see `dbcanary workloads list`")
 	}
 	return nil
+}
+
+// addOwnFlags adds the flags by which users bring their own work.
+func addOwnFlags(flags *pflag.FlagSet, f *planfile.File) {
+	flags.StringSliceVar(&f.Workload, "workload", nil, "YAML file of own work, instead of a suite or beside --benchmarks: docs/format/workload.md")
+	flags.StringSliceVar(&f.Pgbench, "pgbench", nil, "pgbench scripts, FILE or FILE@WEIGHT, or tpcb-like, simple-update, select-only, on the tables of pgbench -i")
+	flags.IntVar(&f.Scale, "pgbench-scale", 0, "scale of pgbench's tables (default: 1)")
+	flags.StringSliceVar(&f.Define, "define", nil, "NAME=VALUE, a variable of the pgbench scripts")
+	flags.StringVar(&f.Query, "query", "", "statements to run, or a file of them, as mysqlslap takes them")
+	flags.StringVar(&f.Create, "create", "", "statements that make the tables of --query, or a file of them (default: it runs on sbtest1, …)")
+	flags.StringVar(&f.Delimiter, "delimiter", "", "between the statements of --query and --create (default: \";\")")
 }
 
 const targetExamples = `

@@ -25,6 +25,7 @@ import (
 	"github.com/dbcanary/dbcanary/internal/probe"
 	"github.com/dbcanary/dbcanary/internal/verdict"
 	"github.com/dbcanary/dbcanary/internal/workload"
+	"github.com/dbcanary/dbcanary/internal/workload/own"
 )
 
 // stopTimeout is how long a server may take to shut down cleanly: a buffer pool
@@ -172,15 +173,18 @@ func (s *state) soleRun() (release func()) {
 // begin reads what the run needs to know before a server starts.
 func (s *state) begin(ctx context.Context) error {
 	p := &s.run.Plan
+	finder, err := own.NewFinder(p.Workloads)
+	if err != nil {
+		return err
+	}
 	for _, planned := range p.Benchmarks {
-		benchmark, err := workload.Find(planned.Label)
+		benchmark, err := finder.Find(planned.Label)
 		if err != nil {
 			return err
 		}
 		s.benchmarks = append(s.benchmarks, benchmark)
 	}
 	slices.SortStableFunc(s.benchmarks, func(a, b workload.Benchmark) int { return coldFirst(a) - coldFirst(b) })
-	var err error
 	if s.datasets, err = workload.DatasetsOf(s.benchmarks); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/workload"
+	"github.com/dbcanary/dbcanary/internal/workload/own"
 )
 
 // PSModes and Placements are the values of ps-mode and placement.
@@ -22,6 +23,7 @@ func Placements() []string {
 // checker collects the problems of a file.
 type checker struct {
 	file     File
+	own      *own.Finder // of benchmarks, those of the user too
 	problems []Problem
 }
 
@@ -58,8 +60,9 @@ func (f File) Plan() (dbcanary.Plan, []dbcanary.TargetSpec, []Problem) {
 		p.Targets = append(p.Targets, spec.Name)
 	}
 	p.Placement = c.placement(p.Threads)
+	p.Workloads = c.workloads()
 	p.Benchmarks = c.benchmarks()
-	if len(f.Benchmarks) > 0 {
+	if len(f.Benchmarks) > 0 || c.onlyOwn() {
 		p.Suite = ""
 	}
 	c.groups(p.Benchmarks)
@@ -145,19 +148,44 @@ func (c *checker) profile() []string {
 	return kinds
 }
 
+// workloads reads and checks those of the user.
+func (c *checker) workloads() []dbcanary.OwnWorkload {
+	list, err := c.file.Own().Read()
+	c.own = &own.Finder{}
+	if err == nil {
+		var finder *own.Finder
+		if finder, err = own.NewFinder(list); err == nil {
+			c.own = finder
+		}
+	}
+	if err != nil {
+		c.value("workload", "%s", err)
+	}
+	return list
+}
+
+// onlyOwn tells whether the benchmarks are the user's: they stand in the place of
+// the usual suite, and beside another one or a list.
+func (c *checker) onlyOwn() bool {
+	return len(c.own.Own()) > 0 && len(c.file.Benchmarks) == 0 && c.file.Suite == Default().Suite
+}
+
 // benchmarks gives those of the suite, or those named, each once.
 func (c *checker) benchmarks() []dbcanary.PlannedBenchmark {
 	var list []workload.Benchmark
 	if len(c.file.Benchmarks) == 0 {
+		list = c.own.Own()
+	}
+	if len(c.file.Benchmarks) == 0 && !c.onlyOwn() {
 		suite, err := workload.FindSuite(c.file.Suite)
 		if err != nil {
 			c.value("suite", "%s", err)
 			return nil
 		}
-		list = suite.Benchmarks()
+		list = append(list, suite.Benchmarks()...)
 	}
 	for i, label := range c.file.Benchmarks {
-		benchmark, err := workload.Find(label)
+		benchmark, err := c.own.Find(label)
 		if err != nil {
 			c.value(fmt.Sprintf("benchmarks[%d]", i), "%s", err)
 			continue
@@ -197,7 +225,7 @@ func (c *checker) groups(planned []dbcanary.PlannedBenchmark) {
 		}
 		for i, label := range group.Value {
 			where := fmt.Sprintf("%s[%d]", path, i)
-			benchmark, err := workload.Find(label)
+			benchmark, err := c.own.Find(label)
 			at := slices.Index(known, benchmark.Label)
 			switch {
 			case err != nil:
@@ -221,11 +249,11 @@ func (c *checker) minEffects(planned []dbcanary.PlannedBenchmark) float64 {
 	var all float64
 	ofBenchmark := map[string]bool{} // a benchmark's own goes before its group's
 	for _, text := range c.file.MinEffect {
-		name, number := "", text
-		at := strings.LastIndex(text, "=") // labels have "=" too: read-only range=100=5
-		named := at >= 0
-		if named {
+		name, number, named := strings.Cut(text, "=")
+		if at := strings.LastIndex(text, "="); named { // labels have "=" too: read-only range=100=5
 			name, number = strings.TrimSpace(text[:at]), text[at+1:]
+		} else {
+			number = text
 		}
 		percent, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(number), "%"), 64)
 		if err != nil || !(percent > 0 && percent < 100) {
@@ -236,7 +264,7 @@ func (c *checker) minEffects(planned []dbcanary.PlannedBenchmark) float64 {
 			all = percent / 100
 			continue
 		}
-		benchmark, err := workload.Find(name)
+		benchmark, err := c.own.Find(name)
 		if at := slices.Index(known, benchmark.Label); err == nil && at >= 0 {
 			planned[at].MinEffect, ofBenchmark[benchmark.Label] = percent/100, true
 			continue
@@ -265,7 +293,7 @@ func (c *checker) atThreads(planned []dbcanary.PlannedBenchmark) []dbcanary.Plan
 	}
 	var list []dbcanary.PlannedBenchmark
 	for _, one := range planned {
-		benchmark, err := workload.Find(one.Label)
+		benchmark, err := c.own.Find(one.Label)
 		if err != nil || benchmark.Threads > 0 || benchmark.Program != nil {
 			list = append(list, one)
 			continue

@@ -10,6 +10,7 @@ import (
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/plan"
 	"github.com/dbcanary/dbcanary/internal/workload"
+	"github.com/dbcanary/dbcanary/internal/workload/own"
 )
 
 // Outline is what is known of a run before anything is fetched or started.
@@ -27,8 +28,12 @@ type Outline struct {
 // CostOf is what the phases of a run are expected to take.
 func CostOf(p dbcanary.Plan) (plan.Cost, error) {
 	cost := plan.DefaultCost()
+	finder, err := own.NewFinder(p.Workloads)
+	if err != nil {
+		return cost, err
+	}
 	for _, planned := range p.Benchmarks {
-		benchmark, err := workload.Find(planned.Label)
+		benchmark, err := finder.Find(planned.Label)
 		if err != nil {
 			return cost, err
 		}
@@ -62,9 +67,13 @@ func NewOutline(p dbcanary.Plan, specs []dbcanary.TargetSpec, room plan.Room) (*
 		return nil, err
 	}
 	o := &Outline{Plan: fitted, Warnings: warnings, Cost: cost, Room: room, specs: specs}
+	finder, err := own.NewFinder(p.Workloads)
+	if err != nil {
+		return nil, err
+	}
 	var benchmarks []workload.Benchmark
 	for _, planned := range fitted.Benchmarks {
-		benchmark, err := workload.Find(planned.Label)
+		benchmark, err := finder.Find(planned.Label)
 		if err != nil {
 			return nil, err
 		}

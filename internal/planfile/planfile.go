@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/config"
+	"github.com/dbcanary/dbcanary/internal/workload/own"
 )
 
 // File is what a user asks for. A key of a plan file and a flag of the same name
@@ -22,6 +23,13 @@ type File struct {
 	Suite      string               `yaml:"suite"`
 	Benchmarks []string             `yaml:"benchmarks"`
 	Groups     config.Map[[]string] `yaml:"groups"`
+	Workload   []string             `yaml:"workload"`
+	Pgbench    []string             `yaml:"pgbench"`
+	Scale      int                  `yaml:"pgbench-scale"`
+	Define     []string             `yaml:"define"`
+	Query      string               `yaml:"query"`
+	Create     string               `yaml:"create"`
+	Delimiter  string               `yaml:"delimiter"`
 	Tables     int                  `yaml:"tables"`
 	TableSize  int                  `yaml:"table-size"`
 	Threads    []int                `yaml:"threads"`
@@ -36,6 +44,14 @@ type File struct {
 	Seed       uint64               `yaml:"seed"`
 	Profile    []string             `yaml:"profile"`
 	Waits      string               `yaml:"waits"`
+}
+
+// Own names the workloads of the user.
+func (f File) Own() own.Source {
+	return own.Source{
+		Workload: f.Workload, Pgbench: f.Pgbench, Scale: f.Scale, Define: f.Define,
+		Query: f.Query, Create: f.Create, Delimiter: f.Delimiter,
+	}
 }
 
 // Targets is one target as on a command line, or a matrix: each build with each overlay.

@@ -98,6 +98,7 @@ func TestInit(t *testing.T) {
 	commented := regexp.MustCompile(`(?m)^# ([a-z-]+:)`).ReplaceAllString(text, "$1")
 	commented = strings.Replace(commented, "\n#   reads:", "\n  reads:", 1)
 	commented = strings.Replace(commented, "suite: quick\n", "", 1)
+	commented = strings.Replace(commented, "workload: shop.yaml", "workload: ../workload/own/testdata/shop.yaml", 1)
 	file, source = planfile.Read("plan.yaml", []byte(commented))
 	_, _, problems := file.Plan()
 	if err := planfile.Tell(source, problems, nil); err != nil {

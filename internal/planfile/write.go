@@ -121,9 +121,10 @@ func (k *keys) what(file File, p dbcanary.Plan) {
 	}
 	if p.Suite != "" {
 		k.add("suite", p.Suite, countText(len(p.Benchmarks), "benchmark"))
-	} else {
+	} else if len(file.Benchmarks) > 0 {
 		k.add("benchmarks", file.Benchmarks, "").Style = 0
 	}
+	k.own(file)
 	if len(file.Groups) == 0 {
 		return
 	}
@@ -132,6 +133,26 @@ func (k *keys) what(file File, p dbcanary.Plan) {
 		groups.add(group.Key, group.Value, "")
 	}
 	k.add("groups", &groups.mapping, "")
+}
+
+// own adds the workloads of the user.
+func (k *keys) own(file File) {
+	for _, list := range []struct {
+		key   string
+		value []string
+	}{{"workload", file.Workload}, {"pgbench", file.Pgbench}, {"define", file.Define}} {
+		if len(list.value) > 0 {
+			k.add(list.key, list.value, "")
+		}
+	}
+	if file.Scale > 0 {
+		k.add("pgbench-scale", file.Scale, "")
+	}
+	for _, text := range []struct{ key, value string }{{"query", file.Query}, {"create", file.Create}, {"delimiter", file.Delimiter}} {
+		if text.value != "" {
+			k.add(text.key, text.value, "")
+		}
+	}
 }
 
 // baseNames are the targets as a user writes them; the same one may be there twice.

@@ -73,26 +73,6 @@ func open(w dbcanary.OwnWorkload) ([]workload.Benchmark, error) {
 	return nil, dbcanary.Errorf(dbcanary.CodeUsage, "unknown kind %q of own workload", w.Kind)
 }
 
-// Find gives the benchmark of a label among those of own workloads, or else of the catalogue.
-func Find(own []workload.Benchmark, label string) (workload.Benchmark, error) {
-	for _, b := range own {
-		if b.Label == label {
-			return b, nil
-		}
-	}
-	b, err := workload.Find(label)
-	if err != nil && len(own) > 0 {
-		var labels []string
-		for _, b := range own {
-			labels = append(labels, b.Label)
-		}
-		if len(dbcanary.Nearest(label, labels)) > 0 {
-			err = dbcanary.Errorf(dbcanary.CodeUsage, "unknown benchmark %q%s", label, dbcanary.DidYouMean(label, labels))
-		}
-	}
-	return b, err
-}
-
 // benchmark is what all own workloads have in common.
 func (p *program) benchmark(data *tables) workload.Benchmark {
 	b := workload.Benchmark{

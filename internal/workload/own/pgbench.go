@@ -65,7 +65,8 @@ func pgbenchTables(scale int) *tables {
 		}},
 		{name: "pgbench_history", columns: []column{
 			loose(number("tid", zero)), loose(number("bid", zero)), loose(number("aid", zero)), loose(number("delta", zero)),
-			{name: "mtime", generator: generator{columnType: timestampType}, nullable: true}, filler(22, value{kind: null}),
+			{name: "mtime", generator: generator{columnType: timestampType}, nullable: true},
+			filler(22, value{kind: null}),
 		}},
 	}}
 }

@@ -66,7 +66,6 @@ type sqlOp struct {
 	dialect  map[dbcanary.Family]string
 	answer   answer
 	asText   bool // in every mode
-
 }
 
 // answer is how many rows a statement may return or change.

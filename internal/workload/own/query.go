@@ -12,7 +12,7 @@ import (
 func openQuery(w dbcanary.OwnWorkload) ([]workload.Benchmark, error) {
 	query := w.Files[0]
 	p := &program{label: "query"}
-	if name := nameOf(query.Name); labelWord.MatchString(name) {
+	if name := nameOf(query.Name); name != "query" && labelWord.MatchString(name) {
 		p.label = "query." + name
 	}
 	var ops []op
