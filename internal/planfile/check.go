@@ -249,11 +249,11 @@ func (c *checker) minEffects(planned []dbcanary.PlannedBenchmark) float64 {
 	var all float64
 	ofBenchmark := map[string]bool{} // a benchmark's own goes before its group's
 	for _, text := range c.file.MinEffect {
-		name, number, named := strings.Cut(text, "=")
-		if at := strings.LastIndex(text, "="); named { // labels have "=" too: read-only range=100=5
+		name, number := "", text
+		at := strings.LastIndex(text, "=") // labels have "=" too: read-only range=100=5
+		named := at >= 0
+		if named {
 			name, number = strings.TrimSpace(text[:at]), text[at+1:]
-		} else {
-			number = text
 		}
 		percent, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(number), "%"), 64)
 		if err != nil || !(percent > 0 && percent < 100) {

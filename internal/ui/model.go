@@ -53,6 +53,8 @@ func (m *model) apply(event lab.Event) {
 		m.done, m.total = 0, 0
 	case lab.EventSlice:
 		m.phase = fmt.Sprintf("%s on %s, block %d", event.Benchmark, event.Target, event.Block+1)
+	case lab.EventProfile:
+		m.phase = profileText(event)
 	case lab.EventTrial:
 		m.seen[event.Benchmark]++
 		if event.Trial.Void == "" {
@@ -81,6 +83,10 @@ func phaseText(event lab.Event) string {
 		return event.Target + ": stop, keep the loaded data"
 	}
 	return event.Target + ": " + event.Phase
+}
+
+func profileText(event lab.Event) string {
+	return fmt.Sprintf("profile of %s on %s: %s", event.Benchmark, event.Target, event.Phase)
 }
 
 func problemText(event lab.Event) string {

@@ -68,6 +68,16 @@ func TestModel_Lines(t *testing.T) {
 	}
 }
 
+func TestModel_Profile(t *testing.T) {
+	m := newModel()
+	for _, event := range append(events(), lab.Event{Kind: lab.EventProfile, Time: start, Benchmark: "scan", Target: "mysql@9.7", Phase: "perf"}) {
+		m.apply(event)
+	}
+	if got := m.lines(100, 24, start)[1]; got != "now   profile of scan on mysql@9.7: perf" {
+		t.Error(got)
+	}
+}
+
 func TestModel_FitsTheTerminal(t *testing.T) {
 	m := newModel()
 	for _, event := range events() {
@@ -94,6 +104,7 @@ func TestPlain(t *testing.T) {
 	for _, event := range events() {
 		voice.Event(event)
 	}
+	voice.Event(lab.Event{Kind: lab.EventProfile, Benchmark: "scan", Target: "mysql@9.7", Phase: "waits"})
 	voice.Event(lab.Event{Kind: lab.EventInstance, Instance: 1, LeftNs: int64(time.Minute)})
 	voice.Close()
 	want := `run 7: 3 targets, 2 benchmarks, base mariadb@10.5
@@ -101,6 +112,7 @@ mariadb@10.5: initialise and start
 mariadb@10.5: load
 instance 1 of every target, 1m30s left
 note: mysql@9.7, scan: slice void: 1213
+profile of scan on mysql@9.7: waits
 instance 2 of every target, 1m0s left; so far 1 slower, 1 inconclusive
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

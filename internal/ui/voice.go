@@ -77,6 +77,8 @@ func (v *plainVoice) Event(event lab.Event) {
 	case lab.EventComparisons:
 		v.verdicts = countVerdicts(event.Comparisons)
 	case lab.EventProblem:
+	case lab.EventProfile:
+		fmt.Fprintln(v.w, profileText(event))
 		fmt.Fprintf(v.w, "note: %s\n", problemText(event))
 	}
 }
