@@ -72,19 +72,24 @@ func (s *state) readProfiled(ctx context.Context) error {
 	}
 	s.profiled = map[profileKey]bool{}
 	for _, p := range profiles {
-		if p.Void != "" {
-			continue // it is tried again
+		if p.Void == "" { // else it is tried again
+			s.profiled[profileKey{p.Benchmark, p.Target, s.kindOf(p)}] = true
 		}
-		name := dbcanary.ProfileWaits
-		if len(p.Stacks) > 0 {
-			name = dbcanary.ProfilePerf
-			if isPaused(p.Stacks[0].Sampler) {
-				name = dbcanary.ProfileStacks
-			}
-		}
-		s.profiled[profileKey{p.Benchmark, p.Target, name}] = true
 	}
 	return nil
+}
+
+// kindOf tells what a profile was to show. Pauses of the server may have been in the
+// place of perf.
+func (s *state) kindOf(p dbcanary.Profile) string {
+	switch {
+	case len(p.Stacks) == 0:
+		return dbcanary.ProfileWaits
+	case isPaused(p.Stacks[0].Sampler) && slices.Contains(s.run.Plan.Profile, dbcanary.ProfileStacks):
+		return dbcanary.ProfileStacks
+	default:
+		return dbcanary.ProfilePerf
+	}
 }
 
 // isPaused tells a sampler that pauses the server.

@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/build/buildtest"
 	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
+	"github.com/dbcanary/dbcanary/internal/lab"
 	"github.com/dbcanary/dbcanary/internal/profile"
 )
 
@@ -36,7 +38,7 @@ func newProfiled(t *testing.T, benchmarks []string, profiles []string, targets .
 		b.run.Plan.Benchmarks = append(b.run.Plan.Benchmarks, dbcanary.PlannedBenchmark{Label: label, Group: "point"})
 	}
 	for i, target := range targets {
-		spec, err := dbcanary.ParseTargetSpec(target)
+		spec, err := dbcanary.ParseTargetSpec(strings.TrimSuffix(target, "#2"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,4 +183,86 @@ func rooted(stacks []profile.Stack) int64 {
 		}
 	}
 	return count
+}
+
+// A family that can show nothing: the report says so, and the run goes on.
+func TestProfile_Nothing(t *testing.T) {
+	b := newProfiled(t, []string{"point-query"}, dbcanary.ProfileKinds(), "sqlite", "sqlite#2")
+	if err := b.execute(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string]string{"waits": "tells no waits", "perf": "within dbcanary", "stacks": "within dbcanary"} {
+		for _, target := range b.run.Plan.Targets {
+			if reason := b.missing(target, kind); !strings.Contains(reason, want) {
+				t.Errorf("%s of %s are missing because %q", kind, target, reason)
+			}
+		}
+	}
+	if len(b.profiles()) > 0 || len(b.trials()) < 2 {
+		t.Errorf("%d profiles and %d trials", len(b.profiles()), len(b.trials()))
+	}
+}
+
+// Without perf, pauses show the stacks instead; writes are the same work on all
+// targets; and a second instance is not profiled again.
+func TestProfile_WithoutPerf(t *testing.T) {
+	t.Setenv("PATH", pathWithout(t, "perf"))
+	b := newProfiled(t, []string{"update-index"}, []string{"perf"}, "postgres@18", "postgres@18+jit=on")
+	b.subjects[1].Settings = []dbcanary.Setting{{Name: "jit", Value: "on"}}
+	b.run.Plan.Instances = 2
+	if err := b.execute(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range b.run.Plan.Targets {
+		if reason := b.missing(target, "perf"); !strings.Contains(reason, "install it") {
+			t.Errorf("perf of %s is missing because %q", target, reason)
+		}
+		if stacks := b.stacksOf(target, "eu-stack"); samplesWith(stacks, "PostgresMain") == 0 || samplesWith(stacks, "CheckpointerMain") == 0 {
+			t.Errorf("stacks of %s show no backend or no checkpointer: %v", target, stacks)
+		}
+	}
+	profiles := b.profiles()
+	if len(profiles) != 2 || profiles[0].Operations != profiles[1].Operations {
+		t.Fatalf("writes are not the same work: %+v", profiles)
+	}
+	if left := childrenLeft(t); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+}
+
+// pathWithout is a folder with all programs of PATH but one.
+func pathWithout(t *testing.T, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, folder := range filepath.SplitList(os.Getenv("PATH")) {
+		entries, _ := os.ReadDir(folder) // PATH may name what is not there
+		for _, entry := range entries {
+			if entry.Name() != program {
+				_ = os.Symlink(filepath.Join(folder, entry.Name()), filepath.Join(dir, entry.Name())) // the first of a name counts
+			}
+		}
+	}
+	return dir
+}
+
+// A run that is cancelled in the middle of a profiling slice leaves no process, no
+// file and no half profile, and keeps its trials.
+func TestProfile_Cancelled(t *testing.T) {
+	b := newProfiled(t, []string{"point-query"}, []string{"stacks"}, "postgres@18", "postgres@18+jit=on")
+	ctx, cancel := context.WithCancel(t.Context())
+	b.watch = func(event lab.Event) {
+		if event.Kind == lab.EventProfile {
+			time.AfterFunc(b.profileTime/2, cancel)
+		}
+	}
+	err := b.execute(ctx, nil)
+	if dbcanary.ErrorCode(err) != dbcanary.CodeInterrupted || b.run.State != dbcanary.RunInterrupted {
+		t.Errorf("state %s, error %v", b.run.State, err)
+	}
+	if len(b.trials()) < 2 || len(b.profiles()) > 0 {
+		t.Errorf("%d trials and %d profiles", len(b.trials()), len(b.profiles()))
+	}
+	if left := childrenLeft(t); len(left) > 0 {
+		t.Errorf("processes are left: %v", left)
+	}
 }
