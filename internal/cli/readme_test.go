@@ -37,7 +37,7 @@ func TestReadmeExamples(t *testing.T) {
 		case "resume":
 			// The example goes on with a run that was interrupted; this one is done.
 			_, errs := p.run(2, fields...)
-			if !strings.Contains(errs, "run 2") {
+			if !strings.Contains(errs, "the run is done") {
 				t.Errorf("%s: %s", line, errs)
 			}
 		default:
