@@ -73,6 +73,23 @@ func NewFinder(workloads []dbcanary.OwnWorkload) (*Finder, error) {
 // Own lists the benchmarks of own workloads.
 func (f *Finder) Own() []workload.Benchmark { return f.list }
 
+// Short gives the one benchmark of own workloads that a part of its label names:
+// "pgbench" or "mixed" for "store.mixed". ok is false if none or several have it.
+func (f *Finder) Short(name string) (b workload.Benchmark, ok bool) {
+	found := 0
+	for _, one := range f.list {
+		first, rest, _ := strings.Cut(one.Label, ".")
+		switch name {
+		case one.Label:
+			return one, true
+		case first, rest:
+			b = one
+			found++
+		}
+	}
+	return b, found == 1
+}
+
 // Find gives the benchmark of a label. Errors have dbcanary.CodeUsage.
 func (f *Finder) Find(label string) (workload.Benchmark, error) {
 	var labels []string

@@ -259,6 +259,31 @@ func (t *table) reads() []string {
 	return list
 }
 
+// Drop drops the tables that Load has made, and gives the names of those that it
+// went through. One that is not ours is an error with dbcanary.CodeUsage, as are
+// tables that statements of the user made.
+func (d *tables) Drop(ctx context.Context, connect func(context.Context) (wire.Conn, error), family dbcanary.Family) (dropped []string, err error) {
+	if len(d.create) > 0 {
+		return nil, dbcanary.Errorf(dbcanary.CodeUsage, "what your statements made is not known: drop it yourself")
+	}
+	conn, err := connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, conn.Abort)
+	defer func() {
+		stop()
+		_ = conn.Close()
+	}()
+	for i := range d.list {
+		if err := d.list[i].makeRoom(conn, family); err != nil {
+			return dropped, err
+		}
+		dropped = append(dropped, d.list[i].name)
+	}
+	return dropped, nil
+}
+
 // Tables lists the names of the tables that Load makes.
 func (d *tables) Tables() []string {
 	var names []string

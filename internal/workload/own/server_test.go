@@ -1,0 +1,410 @@
+package own
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/build/buildtest"
+	"github.com/dbcanary/dbcanary/internal/dbms"
+	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
+	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/workload"
+)
+
+// TestServers runs own workloads on a real server of each family: what is loaded is
+// the same everywhere, and what the server logs is what the files say.
+func TestServers(t *testing.T) {
+	var digests []string
+	for _, target := range []string{"sqlite", "postgres@18", "mariadb@10.11", "mysql@9.7"} {
+		t.Run(target, func(t *testing.T) {
+			s := startServer(t, target)
+			digests = append(digests, s.shop(t))
+			if digests[0] != digests[len(digests)-1] {
+				t.Errorf("the rows differ from SQLite's: %s", cmp.Diff(digests[0], digests[len(digests)-1]))
+			}
+			s.pgbench(t)
+			s.query(t)
+			s.foreignTable(t)
+			s.badStatement(t)
+		})
+	}
+}
+
+type serverTest struct {
+	dbms.Server
+	family dbcanary.Family
+	log    string
+}
+
+func startServer(t *testing.T, target string) *serverTest {
+	t.Helper()
+	build := buildtest.Get(t, target)
+	driver := drivers.For(build.Family)
+	root := t.TempDir()
+	if err := os.Chmod(filepath.Dir(root), 0o755); err != nil { // servers of root run as another user
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, "i")
+	if err := dbms.Claim(dir); err != nil {
+		t.Fatal(err)
+	}
+	server, err := driver.Start(t.Context(), dbms.StartOptions{Build: build, Dir: dir, Settings: driver.Defaults(build.Version, 256<<20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if err := errors.Join(server.Stop(ctx), dbms.Remove(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	return &serverTest{server, build.Family, filepath.Join(dir, "server.log")}
+}
+
+// load loads the tables of benchmarks, twice: the second load replaces the first.
+func (s *serverTest) load(t *testing.T, list []workload.Benchmark) {
+	t.Helper()
+	datasets, err := workload.DatasetsOf(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, d := range datasets {
+			err := d.Load(t.Context(), workload.Loading{Connect: s.Connect, Family: s.family, Data: workload.Data{Seed: 5}, Parallel: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, d := range datasets {
+		if err := d.Warm(t.Context(), s.Admin(), s.family, workload.Data{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// run does events of a benchmark and fails on any error.
+func (s *serverTest) run(t *testing.T, b workload.Benchmark, mode string, events int) {
+	t.Helper()
+	conn, err := s.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	work, err := b.Open(t.Context(), workload.Env{
+		Family: s.family, Conn: conn, PSMode: mode, Data: workload.Data{Tables: 1, TableSize: 1, Seed: 5}, State: new(workload.State),
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", b.Label, err)
+	}
+	work.Reseed(7)
+	for range events {
+		if _, err := work.Run(); err != nil {
+			t.Fatalf("%s, %s: %v", b.Label, mode, err)
+		}
+	}
+}
+
+// shop loads and runs the YAML file of the tests and gives a digest of its rows.
+func (s *serverTest) shop(t *testing.T) string {
+	t.Helper()
+	list := shop(t)
+	s.load(t, list)
+	digest := s.digest(t, "SELECT id, name, email, city, since, credit, note FROM customers ORDER BY id") +
+		s.digest(t, "SELECT id, customer, placed, weight, state FROM orders ORDER BY id")
+	for _, mode := range []string{workload.Text, workload.Prepared} {
+		logged := s.startLog(t)
+		for _, b := range list {
+			s.run(t, b, mode, 40)
+		}
+		s.restore(t)
+		if logged == nil {
+			continue
+		}
+		// The literals of a statement sent as text and the arguments of a prepared one read
+		// alike, but for what a driver shows of their types.
+		got := plain(logged(t))
+		for _, b := range list {
+			for _, want := range strings.Split(plain(events(b, s.family, workload.Text, 40)), "\n") {
+				if want != "--" && !strings.Contains(got, want) {
+					t.Errorf("%s: the server did not log %q", mode, want)
+				}
+			}
+		}
+	}
+	return digest
+}
+
+// restore makes the orders what they were: a sequence begins anew in each mode.
+func (s *serverTest) restore(t *testing.T) {
+	t.Helper()
+	if _, err := s.Admin().ExecContext(t.Context(), "DELETE FROM orders WHERE id > 5000"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var literal = regexp.MustCompile(`'([0-9][0-9.: -]*)'`)
+
+// plain takes quotes and time zones off numbers and times, which families show with or without.
+func plain(text string) string { return literal.ReplaceAllString(text, "$1") }
+
+// digest sums up the rows of a query as text that is the same on every family.
+func (s *serverTest) digest(t *testing.T, query string) string {
+	t.Helper()
+	rows, err := s.Admin().QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, count, first := fnv.New64a(), 0, ""
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		line := ""
+		for _, v := range values {
+			line += "|" + shown(*v.(*any))
+		}
+		fmt.Fprintln(hash, line)
+		if count++; count <= 3 {
+			first += line + "\n"
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s%d rows, %x\n", first, count, hash.Sum64())
+}
+
+// shown is a value of whatever type a driver gives.
+func shown(v any) string {
+	text := fmt.Sprint(v)
+	switch v := v.(type) {
+	case []byte:
+		text = string(v)
+	case time.Time:
+		text = v.UTC().Format(time.DateTime)
+	}
+	text = strings.TrimSuffix(strings.TrimSuffix(text, " 00:00:00"), "T00:00:00Z")
+	var f float64
+	if n, err := fmt.Sscanf(text, "%g", &f); n == 1 && err == nil && regexp.MustCompile(`^-?\d+(\.\d+)?$`).MatchString(text) {
+		return fmt.Sprintf("%.6g", f) // decimals of some are numbers of others
+	}
+	return text
+}
+
+func (s *serverTest) pgbench(t *testing.T) {
+	t.Helper()
+	w, err := ReadPgbench([]string{"tpcb-like", "simple-update", "select-only@2", filepath.Join("testdata", "pgbench.sql")}, 1, map[string]string{"limit": "7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := Open([]dbcanary.OwnWorkload{w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.load(t, list)
+	for query, want := range map[string]string{
+		"SELECT COUNT(*), SUM(aid), MIN(bid), MAX(bid), SUM(abalance) FROM pgbench_accounts": "|100000|5000050000|1|1|0",
+		"SELECT COUNT(*), SUM(tid), COUNT(filler) FROM pgbench_tellers":                      "|10|55|0",
+		"SELECT COUNT(*), COUNT(mtime) FROM pgbench_history":                                 "|0|0",
+	} {
+		if got, _, _ := strings.Cut(s.digest(t, query), "\n"); strings.ReplaceAll(got, "5.00005e+09", "5000050000") != want {
+			t.Errorf("%s gives %s, want %s", query, got, want)
+		}
+	}
+	for _, mode := range []string{workload.Text, workload.Prepared} {
+		s.run(t, list[0], mode, 60)
+	}
+	// What TPC-B holds: all balances are the sum of what the history says, and as many
+	// events wrote it as there were of the two scripts that do.
+	var accounts, history, written int64
+	ctx, admin := t.Context(), s.Admin()
+	err = errors.Join(
+		admin.QueryRowContext(ctx, "SELECT SUM(abalance) FROM pgbench_accounts").Scan(&accounts),
+		admin.QueryRowContext(ctx, "SELECT SUM(delta), COUNT(*) FROM pgbench_history").Scan(&history, &written),
+	)
+	sent := strings.Count(events(list[0], s.family, workload.Text, 60), "INSERT INTO pgbench_history")
+	if err != nil || accounts != history || int(written) != 2*sent || sent == 0 {
+		t.Errorf("accounts %d, history %d, %d rows of it for 2 x %d sent: %v", accounts, history, written, sent, err)
+	}
+}
+
+func (s *serverTest) query(t *testing.T) {
+	t.Helper()
+	w, err := ReadQuery("SELECT a FROM slapped WHERE a = ':x;'; INSERT INTO slapped VALUES ('y')", "CREATE TABLE slapped (a varchar(10)); INSERT INTO slapped VALUES (':x;')", ";")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := Open([]dbcanary.OwnWorkload{w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := list[0].Tables.Load(t.Context(), workload.Loading{Connect: s.Connect, Family: s.family}); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t, list[0], workload.Prepared, 5)
+	if got := s.digest(t, "SELECT COUNT(*) FROM slapped"); !strings.HasPrefix(got, "|6\n") {
+		t.Errorf("after five events: %s", got)
+	}
+}
+
+// foreignTable holds that a table that dbcanary has not made is left alone.
+func (s *serverTest) foreignTable(t *testing.T) {
+	t.Helper()
+	if s.family == dbcanary.SQLite {
+		return // its database is always our own
+	}
+	if err := execAll(t.Context(), s.Admin(), "DROP TABLE customers", "CREATE TABLE customers (mine int)", "INSERT INTO customers VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	err := shop(t)[0].Tables.Load(t.Context(), workload.Loading{Connect: s.Connect, Family: s.family, Data: workload.Data{Seed: 5}})
+	if dbcanary.ErrorCode(err) != dbcanary.CodeUsage || !strings.Contains(err.Error(), "customers that dbcanary has not made") {
+		t.Errorf("a foreign table: %v", err)
+	}
+	if got := s.digest(t, "SELECT mine FROM customers"); !strings.HasPrefix(got, "|1\n") {
+		t.Errorf("the foreign table is changed: %s", got)
+	}
+}
+
+// badStatement holds that what only the server can know to be wrong is told with its place.
+func (s *serverTest) badStatement(t *testing.T) {
+	t.Helper()
+	list, err := Open([]dbcanary.OwnWorkload{{Kind: dbcanary.OwnYAML, Files: []dbcanary.OwnFile{{
+		Name: "w.yaml", Text: "benchmarks:\n  x:\n    transactions:\n      statements:\n        - SELECT nosuchfunction(1)\n",
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := s.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	work, err := list[0].Open(t.Context(), workload.Env{Family: s.family, Conn: conn, Data: workload.Data{Tables: 1, TableSize: 1}})
+	if err == nil { // MySQL looks for functions when they are called
+		work.Reseed(1)
+		_, err = work.Run()
+		if !errors.As(err, new(*wire.ServerError)) {
+			t.Errorf("at the first event: %v", err)
+		}
+		return
+	}
+	if !strings.Contains(err.Error(), "w.yaml:5:11") || !strings.Contains(strings.ToLower(err.Error()), "nosuchfunction") {
+		t.Errorf("a statement that can't be prepared: %v", err)
+	}
+}
+
+// startLog has the server log statements; the function gives them. nil on SQLite.
+func (s *serverTest) startLog(t *testing.T) func(*testing.T) string {
+	t.Helper()
+	switch s.family {
+	case dbcanary.SQLite:
+		return nil
+	case dbcanary.Postgres:
+		if err := execAll(t.Context(), s.Admin(), "ALTER SYSTEM SET log_statement = 'all'", "SELECT pg_reload_conf()"); err != nil {
+			t.Fatal(err)
+		}
+		s.waitForLog(t)
+		return s.postgresLog
+	}
+	if err := execAll(t.Context(), s.Admin(), "SET GLOBAL general_log = OFF", "TRUNCATE mysql.general_log", "SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON"); err != nil {
+		t.Fatal(err)
+	}
+	return func(t *testing.T) string {
+		return s.text(t, "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute')")
+	}
+}
+
+// waitForLog waits until new sessions see the setting.
+func (s *serverTest) waitForLog(t *testing.T) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-tick.C {
+		if s.text(t, "SHOW log_statement") == "all\n" {
+			return
+		}
+	}
+	t.Fatal("log_statement is not all after 10 s")
+}
+
+func (s *serverTest) text(t *testing.T, query string) string {
+	t.Helper()
+	rows, err := s.Admin().QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out strings.Builder
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString(line + "\n")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+var (
+	loggedStatement = regexp.MustCompile(`LOG:  (?:statement|execute [^:]*): (.*)$`)
+	loggedDetail    = regexp.MustCompile(`DETAIL:  [Pp]arameters: (.*)$`)
+	loggedValue     = regexp.MustCompile(`(\$\d+) = ('(?:[^']|'')*')`)
+	placeholder     = regexp.MustCompile(`\$\d+`)
+)
+
+// postgresLog puts the logged parameters into the logged statements.
+func (s *serverTest) postgresLog(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if match := loggedStatement.FindStringSubmatch(line); match != nil {
+			list = append(list, match[1])
+		} else if match := loggedDetail.FindStringSubmatch(line); match != nil && len(list) > 0 {
+			values := map[string]string{}
+			for _, value := range loggedValue.FindAllStringSubmatch(match[1], -1) {
+				values[value[1]] = value[2]
+			}
+			list[len(list)-1] = placeholder.ReplaceAllStringFunc(list[len(list)-1], func(name string) string { return values[name] })
+		}
+	}
+	return strings.Join(list, "\n")
+}
+
+func execAll(ctx context.Context, admin *sql.DB, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := admin.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
