@@ -175,7 +175,11 @@ func TestJSONIsStrict(t *testing.T) {
 		r.Groups = verdict.Groups(r.Comparisons)
 		for _, format := range Formats() {
 			var b bytes.Buffer
-			if err := r.Write(&b, format, Options{Compact: true, Width: 80}); err != nil {
+			err := r.Write(&b, format, Options{Compact: true, Width: 80})
+			if dbcanary.ErrorCode(err) == dbcanary.CodeUsage && b.Len() == 0 {
+				continue // a format of what this run does not have
+			}
+			if err != nil {
 				rt.Fatalf("%s: %v", format, err)
 			}
 			if format == "json" && !json.Valid(b.Bytes()) {
