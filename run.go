@@ -41,6 +41,11 @@ type Plan struct {
 	Placement Placement `json:"placement"`
 	Seed      uint64    `json:"seed"`
 
+	// Looks are the numbers of instances after which benchmarks whose verdict is clear
+	// are measured no further. They have a share of the error, so they are fixed
+	// before the run; none for a run that is judged once.
+	Looks []int `json:"looks,omitempty"`
+
 	Profile []string `json:"profile,omitempty"` // what profiling slices show, of ProfileKinds; none without
 	Waits   string   `json:"waits,omitempty"`   // wait events that are looked at, see docs/PROFILING.md; "" for the usual ones
 }

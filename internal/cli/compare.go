@@ -74,6 +74,7 @@ func (o *compareOptions) addFlags(cmd *cobra.Command) {
 	flags.IntVar(&f.Blocks, "blocks", 0, "blocks of a benchmark in each instance (default: fitted to --time, at most 3)")
 	flags.IntVar(&f.Instances, "instances", 0, "most instances of each target (default: as many as fit into --time)")
 	flags.StringSliceVar(&f.MinEffect, "min-effect", f.MinEffect, "smallest change that matters, in percent; also BENCHMARK=PERCENT or GROUP=PERCENT")
+	flags.BoolVar(&f.Adaptive, "adaptive", f.Adaptive, "measure no further what has a clear verdict, so that time goes where doubt is")
 	flags.StringVar(&f.Placement, "placement", "", "CPUs of server and client: free, split or same (default: same with one thread, else free)")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of data, keys and order; 0 draws one, which is stored")
 	flags.StringSliceVar(&f.Profile, "profile", nil, "what slices apart from the measured ones show: "+strings.Join(dbcanary.ProfileKinds(), ", ")+" or all; once a run, not within --time")
@@ -132,7 +133,7 @@ func measure(ctx context.Context, env *Env, options *compareOptions, p dbcanary.
 	if options.dryRun {
 		return dryRun(ctx, env, options, p, specs)
 	}
-	fitted, _, warnings, err := planfile.Design(p)
+	fitted, _, warnings, err := planfile.Design(p, specs, options.file.Adaptive)
 	if err != nil {
 		return err
 	}

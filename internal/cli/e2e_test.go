@@ -472,3 +472,26 @@ func TestRun_Example(t *testing.T) {
 		t.Errorf("no hardware cost:\n%s", out)
 	}
 }
+
+// What is clear is measured no further, what is in doubt goes on; a report of the
+// stored run counts the looks.
+func TestCompare_Adaptive(t *testing.T) {
+	p := newProgram(t)
+	out, _ := p.run(0, append(measure("compare", "postgres@18", "postgres@18+enable_indexscan=off+enable_bitmapscan=off+enable_indexonlyscan=off",
+		"--benchmarks", "point-query,scan", "--min-effect", "2,scan=0.001", "--instances", "6", "--format", "json"), "--table-size", "50000")...)
+	report := parseReport(t, out)
+	if len(report.Comparisons) != 2 {
+		t.Fatalf("%+v", report.Comparisons)
+	}
+	clear, doubt := report.Comparisons[0], report.Comparisons[1]
+	if clear.Verdict != "slower" || clear.Instances != 3 || doubt.Instances != 6 {
+		t.Errorf("%s has %d instances and is %s, %s has %d", clear.Benchmark, clear.Instances, clear.Verdict, doubt.Benchmark, doubt.Instances)
+	}
+	if !strings.Contains(out, `"looks":`) {
+		t.Error("the plan keeps no looks")
+	}
+	text, _ := p.run(0, "report", "last")
+	if !strings.Contains(text, "what was clear after 3 or 5 starts was measured no further") {
+		t.Errorf("the report does not say so:\n%s", text)
+	}
+}

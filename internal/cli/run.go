@@ -83,7 +83,7 @@ func (o *compareOptions) outline(ctx context.Context, env *Env, p dbcanary.Plan,
 	if err != nil {
 		return nil, err
 	}
-	outline, err := planfile.NewOutline(p, specs, room)
+	outline, err := planfile.NewOutline(p, specs, o.file.Adaptive, room)
 	if err != nil {
 		return nil, err
 	}

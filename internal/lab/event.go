@@ -13,7 +13,7 @@ type EventKind string
 const (
 	EventRun         EventKind = "run"         // Run: the run begins, its plan is final
 	EventPrepare     EventKind = "prepare"     // Target, Phase; Done and Total rows in phase "load"
-	EventInstance    EventKind = "instance"    // Instance: servers of a new instance start
+	EventInstance    EventKind = "instance"    // Instance: servers of a new instance start; Clear: what it measures no further
 	EventSlice       EventKind = "slice"       // Target, Benchmark, Instance, Block: a slice begins
 	EventProfile     EventKind = "profile"     // Target, Benchmark, Instance, Phase: a profiling slice begins, which shows "waits", "perf" or "stacks"
 	EventTrial       EventKind = "trial"       // Trial: a slice is stored
@@ -35,6 +35,7 @@ type Event struct {
 	Total       int64                 `json:"total,omitempty"`
 	Instance    int                   `json:"instance"`
 	Block       int                   `json:"block"`
+	Clear       []string              `json:"clear,omitempty"`
 	Trial       *dbcanary.Trial       `json:"trial,omitempty"`
 	Problem     string                `json:"problem,omitempty"`
 	Comparisons []dbcanary.Comparison `json:"-"` // the report has the documented form

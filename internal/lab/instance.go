@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/dbcanary/dbcanary"
@@ -29,7 +30,7 @@ type instance struct {
 // runInstance starts one instance of every target, measures all benchmarks, and
 // stops them. An error is returned only for what ends the run.
 func (s *state) runInstance(ctx context.Context, number int) error {
-	s.emit(Event{Kind: EventInstance, Instance: number})
+	s.emit(Event{Kind: EventInstance, Instance: number, Clear: s.skipped})
 	instances := s.startInstances(ctx, number)
 	defer s.stopInstances(ctx, instances)
 	if err := s.dropFailed(ctx, instances); err != nil {
@@ -37,6 +38,9 @@ func (s *state) runInstance(ctx context.Context, number int) error {
 	}
 	warm := false
 	for _, benchmark := range s.benchmarks {
+		if slices.Contains(s.skipped, benchmark.Label) {
+			continue
+		}
 		if !benchmark.Cold && !warm {
 			warm = true
 			if err := s.warm(ctx, instances, number); err != nil {

@@ -80,6 +80,7 @@ type state struct {
 	profiled   map[profileKey]bool  // profiling slices that were done; nil before the first one
 	profiling  time.Duration        // that they took
 	stop       <-chan struct{}
+	skipped    []string // benchmarks that the instance under way has not
 }
 
 // subject is a target with its loaded data.
@@ -252,6 +253,9 @@ func (s *state) rounds(ctx context.Context) error {
 	}
 	for instance := first; s.another(instance, first); instance++ {
 		began, profiling := s.Now(), s.profiling
+		if s.skipped = s.leftOut(instance); len(s.skipped) == len(s.benchmarks) {
+			return nil
+		}
 		if err := s.runInstance(ctx, instance); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func TestExamples(t *testing.T) {
 			if small {
 				room = plan.Room{MemoryBytes: 3 << 30, DiskBytes: 8 << 30}
 			}
-			outline, err := planfile.NewOutline(p, specs, room)
+			outline, err := planfile.NewOutline(p, specs, file.Adaptive, room)
 			if err != nil {
 				t.Fatal(err)
 			}

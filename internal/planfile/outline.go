@@ -50,19 +50,23 @@ func CostOf(p dbcanary.Plan) (plan.Cost, error) {
 }
 
 // Design fits a plan into its budget and refuses one that has no room in it, with
-// what would fit. Warnings say what was given up.
-func Design(p dbcanary.Plan) (fitted dbcanary.Plan, cost plan.Cost, warnings []string, err error) {
+// what would fit. Warnings say what was given up. An adaptive one is judged while it
+// goes on.
+func Design(p dbcanary.Plan, specs []dbcanary.TargetSpec, adaptive bool) (fitted dbcanary.Plan, cost plan.Cost, warnings []string, err error) {
 	cost, err = CostOf(p)
 	if err != nil {
 		return p, cost, nil, err
 	}
 	fitted, warnings = plan.Fit(p, cost)
+	if adaptive {
+		fitted.Looks = looks(fitted, specs, cost)
+	}
 	return fitted, cost, warnings, plan.CheckBudget(fitted, cost)
 }
 
 // NewOutline works out what a plan takes of a room; it refuses what does not fit.
-func NewOutline(p dbcanary.Plan, specs []dbcanary.TargetSpec, room plan.Room) (*Outline, error) {
-	fitted, cost, warnings, err := Design(p)
+func NewOutline(p dbcanary.Plan, specs []dbcanary.TargetSpec, adaptive bool, room plan.Room) (*Outline, error) {
+	fitted, cost, warnings, err := Design(p, specs, adaptive)
 	if err != nil {
 		return nil, err
 	}
@@ -165,13 +169,20 @@ func (o *Outline) steps(line func(string, ...any)) {
 	} else {
 		line("     stop: about %s", rounded(round))
 	}
+	if len(p.Looks) > 0 {
+		line("     After %s instances it is judged: what is clear is measured no further.", numbersText(p.Looks))
+	}
 	if o.Cost.Unknown > 0 {
 		line("  4. %d comparisons", len(p.Benchmarks)*(len(p.Targets)-1))
 		line("Expected time: up to %s", short(p.BudgetNs))
 		return
 	}
 	slices := (len(p.Benchmarks) - o.Cost.Singles) * len(p.Targets) * p.Blocks * instances
-	line("  4. %d slices give %d comparisons", slices, len(p.Benchmarks)*(len(p.Targets)-1))
+	most := ""
+	if len(p.Looks) > 0 {
+		most = "up to "
+	}
+	line("  4. %s%d slices give %d comparisons", most, slices, len(p.Benchmarks)*(len(p.Targets)-1))
 	if n := len(p.Profile) * len(p.Targets) * (len(p.Benchmarks) - o.Cost.Singles); n > 0 {
 		line("  5. %s after the first instance, of some 8s each (not part of the time)", countText(n, "profiling slice"))
 	}
@@ -199,6 +210,19 @@ func groupsOf(planned []dbcanary.PlannedBenchmark) (groups []groupLabels) {
 type groupLabels struct {
 	Key   string
 	Value []string
+}
+
+// numbersText is "3, 5 and 8".
+func numbersText(numbers []int) string {
+	text := fmt.Sprint(numbers[0])
+	for i, n := range numbers[1:] {
+		separator := ", "
+		if i == len(numbers)-2 {
+			separator = " and "
+		}
+		text += separator + fmt.Sprint(n)
+	}
+	return text
 }
 
 // countText is a number with its noun.

@@ -41,6 +41,7 @@ type File struct {
 	Blocks     int                  `yaml:"blocks"`
 	Instances  int                  `yaml:"instances"`
 	MinEffect  []string             `yaml:"min-effect"`
+	Adaptive   bool                 `yaml:"adaptive"`
 	Seed       uint64               `yaml:"seed"`
 	Profile    []string             `yaml:"profile"`
 	Waits      string               `yaml:"waits"`
@@ -71,7 +72,7 @@ func (t *Targets) UnmarshalText(text []byte) error {
 func Default() File {
 	return File{
 		Suite: "quick", Tables: 1, TableSize: 100_000, Threads: []int{1}, PSMode: "prepared",
-		Time: 10 * time.Minute, MinEffect: []string{"2"},
+		Time: 10 * time.Minute, MinEffect: []string{"2"}, Adaptive: true,
 	}
 }
 

@@ -85,6 +85,7 @@ func Write(w io.Writer, file File, p dbcanary.Plan, expected int) error {
 	} else {
 		k.add("min-effect", file.MinEffect, "percent")
 	}
+	k.add("adaptive", file.Adaptive, "")
 	comment = ""
 	if p.Seed == 0 {
 		comment = "drawn and stored when the run begins"

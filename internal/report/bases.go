@@ -31,7 +31,7 @@ func NewAgainst(run dbcanary.Run, trials []dbcanary.Trial, bases []string) (*Rep
 }
 
 func newAgainst(run dbcanary.Run, trials []dbcanary.Trial, distinct []string) *Report {
-	options := verdict.Options{Looks: len(distinct)}
+	options := verdict.Options{Bases: len(distinct)}
 	whole := newReport(rebased(run, distinct[0]), trials, options)
 	for _, base := range distinct[1:] {
 		whole.Further = append(whole.Further, newReport(rebased(run, base), trials, options))

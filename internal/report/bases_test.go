@@ -63,7 +63,7 @@ func TestBases_One(t *testing.T) {
 func TestBases_ErrorIsShared(t *testing.T) {
 	s := runs()["five-targets"]()
 	r := against(t, s, "mariadb@10.5", "mysql@9.7")
-	want := verdict.Compare(s.run.Plan, s.trials, verdict.Options{Looks: 2})
+	want := verdict.Compare(s.run.Plan, s.trials, verdict.Options{Bases: 2})
 	for i, c := range r.Comparisons {
 		if c.Verdict != want[i].Verdict || c.QPSRatio != want[i].QPSRatio {
 			t.Errorf("%+v, want %+v", c, want[i])

@@ -70,6 +70,9 @@ func (v *plainVoice) Event(event lab.Event) {
 		if event.LeftNs > 0 {
 			left = ", " + leftText(time.Duration(event.LeftNs)) + " left"
 		}
+		if len(event.Clear) > 0 {
+			left += "; measured no further: " + strings.Join(event.Clear, ", ")
+		}
 		if v.verdicts != "" {
 			left += "; so far " + v.verdicts
 		}

@@ -6,29 +6,47 @@ import (
 	"github.com/dbcanary/dbcanary"
 )
 
-// Looks gives the numbers of instances after which a run of at most so many
-// instances is judged, so that time goes where doubt is: after 3, then whenever
-// there are some 60 % more, and at the end. Few looks cost little: each gets an
-// equal share of the error (Options.Looks = len(Looks(most))).
-func Looks(most int) []int {
+// Looks gives the numbers of instances after which a run of about so many instances
+// is judged while it goes on, so that time goes where doubt is: after 3, then
+// whenever there are some 60 % more. The last look, at the end, is not among them.
+// Few looks cost little.
+func Looks(expected int) []int {
 	var looks []int
-	for next := 3; next < most; next += max(2, next*3/5) {
+	for next := 3; next < expected; next += max(2, next*3/5) {
 		looks = append(looks, next)
-	}
-	if most >= 2 {
-		looks = append(looks, most)
 	}
 	return looks
 }
 
-// Doubtful gives the benchmarks that are inconclusive for any target, in the
-// order of the comparisons: those that are worth another instance.
-func Doubtful(comparisons []dbcanary.Comparison) []string {
-	var labels []string
-	for _, c := range comparisons {
-		if c.Verdict == dbcanary.Inconclusive && !slices.Contains(labels, c.Benchmark) {
-			labels = append(labels, c.Benchmark)
+// Clear gives the benchmarks that need no further instance after so many: those
+// that had a verdict for every target at the last of the plan's looks until then.
+// It depends on the trials alone, so that a run that was interrupted goes on as it
+// would have. What was clear and is no longer at a later look is measured again.
+// Doubt about targets that were dropped does not count.
+func Clear(plan dbcanary.Plan, trials []dbcanary.Trial, instances int, dropped []string) []string {
+	last := 0
+	for _, look := range plan.Looks {
+		if look <= instances {
+			last = max(last, look)
 		}
 	}
-	return labels
+	if last == 0 {
+		return nil
+	}
+	before := make([]dbcanary.Trial, 0, len(trials))
+	for i := range trials {
+		if trials[i].Instance < last {
+			before = append(before, trials[i])
+		}
+	}
+	var labels, doubtful []string
+	for _, c := range Compare(plan, before, Options{early: true}) {
+		if !slices.Contains(labels, c.Benchmark) {
+			labels = append(labels, c.Benchmark)
+		}
+		if c.Verdict == dbcanary.Inconclusive && !slices.Contains(dropped, c.Target) {
+			doubtful = append(doubtful, c.Benchmark)
+		}
+	}
+	return slices.DeleteFunc(labels, func(label string) bool { return slices.Contains(doubtful, label) })
 }

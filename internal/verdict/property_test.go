@@ -27,7 +27,7 @@ func TestVerdictsFollowTheirRules(t *testing.T) {
 				Void:        rapid.SampledFrom([]string{"", "", "", "", "foreign load"}).Draw(t, "void"),
 			}
 		}), 0, 150).Draw(t, "trials")
-		options := Options{Looks: rapid.IntRange(-1, 5).Draw(t, "looks")}
+		options := Options{Bases: rapid.IntRange(-1, 5).Draw(t, "bases")}
 		comparisons := Compare(plan, trials, options)
 		if len(comparisons) != d.benchmarks*(d.targets-1) {
 			t.Fatalf("%d comparisons", len(comparisons))

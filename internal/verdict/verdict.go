@@ -35,11 +35,11 @@ type Options struct {
 	Level        float64            // of intervals and, over the whole run, of verdicts; DefaultLevel unless within (0, 1)
 	MinEffect    float64            // smallest change that matters: 0.02 is 2 %; 0 takes the plan's, or DefaultMinEffect
 	PerBenchmark map[string]float64 // smallest change that matters by benchmark label; wins over the plan's for the benchmark, and that over MinEffect
-	// Looks is how often the run is judged while it goes on, the last time
-	// included, when judging decides what is measured further: see Looks. The
-	// same number goes into every one of them and into later reports. 0 and 1
-	// stand for once.
-	Looks int
+	// Bases is against how many bases the run is reported: each gets an equal share
+	// of the error (Bonferroni). 0 and 1 stand for one.
+	Bases int
+
+	early bool // one of the looks of the plan before the last
 }
 
 func (o Options) level() float64 {
@@ -49,11 +49,24 @@ func (o Options) level() float64 {
 	return DefaultLevel
 }
 
-// verdictLevel is the level at which a run that is judged several times decides:
-// the error is shared out equally (Bonferroni), which is valid at every look
-// whatever the dependence and gives a stored run the same verdicts again.
-func (o Options) verdictLevel() float64 {
-	return 1 - (1-o.level())/float64(max(1, o.Looks))
+// earlyShare of the error goes to the looks of a run before its last one, in equal
+// parts: little, so that only what is clear stops early and the last look has
+// nearly the power of a single one.
+const earlyShare = 0.2
+
+// verdictLevel is the level at which a run decides. If it was judged while it went
+// on, the last look has what the others left; shares add up to the whole error
+// (Bonferroni), and the last one is the largest, so that what stopped early has a
+// verdict at the end too.
+func (o Options) verdictLevel(plan dbcanary.Plan) float64 {
+	share := 1 / float64(max(1, o.Bases))
+	switch looks := len(plan.Looks); {
+	case o.early:
+		share *= earlyShare / float64(max(1, looks))
+	case looks > 0:
+		share *= 1 - earlyShare
+	}
+	return 1 - (1-o.level())*share
 }
 
 // minEffect is the smallest change that matters, and never finer than rates that
@@ -130,7 +143,7 @@ func Compare(plan dbcanary.Plan, trials []dbcanary.Trial, options Options) []dbc
 	adjust(subjects, func(s *subject) *metric { return &s.cpu })
 	comparisons := make([]dbcanary.Comparison, len(subjects))
 	for i, s := range subjects {
-		s.conclude(options.verdictLevel(), len(subjects))
+		s.conclude(options.verdictLevel(plan), len(subjects))
 		comparisons[i] = s.Comparison
 	}
 	return comparisons

@@ -166,20 +166,48 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-func TestLooksAndDoubt(t *testing.T) {
-	for most, want := range map[int][]int{0: nil, 1: nil, 2: {2}, 3: {3}, 4: {3, 4}, 12: {3, 5, 8, 12}, 20: {3, 5, 8, 12, 19, 20}} {
-		if got := Looks(most); !slices.Equal(got, want) {
-			t.Errorf("looks of %d instances: %v, want %v", most, got, want)
+func TestLooks(t *testing.T) {
+	for expected, want := range map[int][]int{0: nil, 3: nil, 4: {3}, 12: {3, 5, 8}, 20: {3, 5, 8, 12, 19}} {
+		if got := Looks(expected); !slices.Equal(got, want) {
+			t.Errorf("looks of %d instances: %v, want %v", expected, got, want)
 		}
 	}
-	got := Doubtful([]dbcanary.Comparison{
-		{Benchmark: "a", Verdict: dbcanary.Same},
-		{Benchmark: "a", Verdict: dbcanary.Inconclusive},
-		{Benchmark: "b", Verdict: dbcanary.Slower},
-		{Benchmark: "c", Verdict: dbcanary.Inconclusive},
-		{Benchmark: "a", Verdict: dbcanary.Inconclusive},
-	})
-	if !slices.Equal(got, []string{"a", "c"}) {
-		t.Errorf("doubtful: %v", got)
+}
+
+// The shares of the error add up to it, and the last look has most of it.
+func TestLooksShareTheError(t *testing.T) {
+	for _, looks := range [][]int{nil, {3}, {3, 5, 8}} {
+		plan := dbcanary.Plan{Looks: looks}
+		early, last := 1-Options{early: true}.verdictLevel(plan), 1-Options{}.verdictLevel(plan)
+		if sum := float64(len(looks))*early + last; math.Abs(sum-0.05) > 1e-12 || len(looks) > 0 && early >= last {
+			t.Errorf("looks %v: %v each and %v at the end", looks, early, last)
+		}
+	}
+}
+
+// What is clear for all targets at the last look is measured no further, whatever
+// came after that look; a plan without looks goes on with everything.
+func TestClear(t *testing.T) {
+	d := design{benchmarks: 3, targets: 3, instances: 6, blocks: 2, effect: func(b int) float64 { return []float64{-0.2, 0, 0.01}[b] }}
+	plan := d.plan()
+	var trials []dbcanary.Trial
+	for _, trial := range (noise{between: all(0.001), within: 0.001}).trials(d, rand.New(rand.NewPCG(1, 1))) {
+		if trial.Benchmark == "b2" && trial.Target == "t2" {
+			// One target swings between its starts, so that benchmark is in doubt.
+			trial.Operations += trial.Operations / 4 * int64(trial.Instance%2)
+		}
+		trials = append(trials, trial)
+	}
+	if got := Clear(plan, trials, 6, nil); got != nil {
+		t.Errorf("without looks %v is clear", got)
+	}
+	plan.Looks = []int{4, 7}
+	for instances, want := range map[int][]string{3: nil, 4: {"b0", "b1"}, 6: {"b0", "b1"}} {
+		if got := Clear(plan, trials, instances, nil); !slices.Equal(got, want) {
+			t.Errorf("after %d instances %v is clear, want %v", instances, got, want)
+		}
+	}
+	if got := Clear(plan, trials, 6, []string{"t2"}); len(got) != 3 {
+		t.Errorf("without the target in doubt %v is clear", got)
 	}
 }
