@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"strconv"
 
@@ -79,10 +80,20 @@ func putDigits(buf []byte, word uint64) {
 	high, low := uint32(value/1e8), uint32(value%1e8)
 	buf[0] = byte('0' + high/100)
 	putPair(buf[1:], high%100)
-	putPair(buf[3:], low/1e6)
-	putPair(buf[5:], low/1e4%100)
-	putPair(buf[7:], low/100%100)
-	putPair(buf[9:], low%100)
+	binary.LittleEndian.PutUint64(buf[3:], eightDigits(low))
+}
+
+// eightDigits gives the digits of a number below 10^8, the highest in the lowest byte.
+// It halves the number into parts side by side in one word: two of four digits, four
+// of two, eight of one. Dividing a part by 100 or 10 is multiplying by 10486/2^20 or
+// 103/2^10, which is exact for parts so small.
+func eightDigits(number uint32) uint64 {
+	parts := uint64(number/10000) | uint64(number%10000)<<32
+	hundreds := parts * 10486 >> 20 & 0x0000007f_0000007f
+	parts = hundreds | (parts-100*hundreds)<<16
+	tens := parts * 103 >> 10 & 0x000f_000f_000f_000f
+	parts = tens | (parts-10*tens)<<8
+	return parts + 0x30303030_30303030
 }
 
 // putPair writes the two digits of a number below 100.

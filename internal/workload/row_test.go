@@ -2,7 +2,9 @@ package workload
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/wire"
@@ -234,4 +237,15 @@ func BenchmarkRow(b *testing.B) {
 	if len(buf) < cSize+padSize {
 		b.Fatal("no row")
 	}
+}
+
+func TestEightDigits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.Uint32Range(0, 99_999_999).Draw(t, "number")
+		var got [8]byte
+		binary.LittleEndian.PutUint64(got[:], eightDigits(number))
+		if want := fmt.Sprintf("%08d", number); string(got[:]) != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	})
 }

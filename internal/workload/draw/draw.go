@@ -90,6 +90,7 @@ type zipf struct {
 	n           int64
 	theta       float64
 	exponent    float64 // 1 - theta
+	power       int     // 1/exponent where that is a small whole number, as for 0.8 and 0.5; else 0
 	first, last float64 // H(1.5) - h(1), H(n + 0.5)
 	shortcut    float64 // x this near above k is accepted without computing H
 }
@@ -103,6 +104,9 @@ func newZipf(n int, theta float64) zipf {
 		theta = 1
 	}
 	z := zipf{n: int64(n), theta: theta, exponent: 1 - theta}
+	if power := math.Round(1 / z.exponent); power >= 1 && power <= 8 && math.Abs(power*z.exponent-1) < 1e-12 {
+		z.power = int(power)
+	}
 	z.first = z.antiderivative(1.5) - 1
 	z.last = z.antiderivative(float64(n) + 0.5)
 	z.shortcut = 2 - z.inverse(z.antiderivative(2.5)-math.Pow(2, -theta))
@@ -121,7 +125,15 @@ func (z *zipf) inverse(y float64) float64 {
 	if z.exponent == 0 {
 		return math.Exp(y)
 	}
-	return math.Pow(y*z.exponent, 1/z.exponent)
+	base := y * z.exponent
+	if z.power == 0 {
+		return math.Pow(base, 1/z.exponent)
+	}
+	x := base
+	for range z.power - 1 { // a quarter of the time of math.Pow
+		x *= base
+	}
+	return x
 }
 
 func (z *zipf) draw(r *Source) int64 {
