@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/wire"
 	"github.com/dbcanary/dbcanary/internal/workload"
 )
 
@@ -34,6 +35,35 @@ func (s *Server) Prepare(ctx context.Context, data workload.Data, parallel int, 
 		return fmt.Errorf("prepare %s: %w", s.Address, err)
 	}
 	return nil
+}
+
+// PrepareOwn makes and loads the tables of a user's own work. One that is there
+// already and that dbcanary has not made is an error.
+func (s *Server) PrepareOwn(ctx context.Context, tables workload.Dataset, data workload.Data, parallel int) error {
+	err := tables.Load(ctx, workload.Loading{Connect: s.connect, Family: s.Family, Data: data, Parallel: parallel})
+	if err != nil {
+		return fmt.Errorf("prepare %s: %w", s.Address, err)
+	}
+	return nil
+}
+
+// dropper is a dataset that can take its tables away.
+type dropper interface {
+	Drop(ctx context.Context, connect func(context.Context) (wire.Conn, error), family dbcanary.Family) ([]string, error)
+}
+
+// CleanupOwn drops the tables of a user's own work that dbcanary has made, and gives
+// their names.
+func (s *Server) CleanupOwn(ctx context.Context, tables workload.Dataset) ([]string, error) {
+	d, ok := tables.(dropper)
+	if !ok {
+		return nil, dbcanary.Errorf(dbcanary.CodeUsage, "the tables of %s have no cleanup", tables.Name())
+	}
+	dropped, err := d.Drop(ctx, s.connect, s.Family)
+	if err != nil {
+		err = fmt.Errorf("cleanup %s: %w", s.Address, err)
+	}
+	return dropped, err
 }
 
 // Cleanup drops the tables sbtest1, … and gives the names of those that were

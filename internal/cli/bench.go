@@ -13,8 +13,10 @@ import (
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/bench"
 	"github.com/dbcanary/dbcanary/internal/load"
+	"github.com/dbcanary/dbcanary/internal/planfile"
 	"github.com/dbcanary/dbcanary/internal/report"
 	"github.com/dbcanary/dbcanary/internal/workload"
+	"github.com/dbcanary/dbcanary/internal/workload/own"
 )
 
 // benchOptions are the flags of bench.
@@ -30,6 +32,7 @@ type benchOptions struct {
 	secondary      onOff
 	asJSON         bool
 	sysbench       sysbenchOptions
+	own            planfile.File // only the keys of own work
 }
 
 func newBenchCommand(env *Env) *cobra.Command {
@@ -54,7 +57,8 @@ says nothing about noise.`,
 		Example: `  dbcanary bench point-query prepare --dsn mysql://me:secret@127.0.0.1/test --tables 4
   dbcanary bench point-query --dsn mysql://me:secret@127.0.0.1/test --tables 4 --threads 1,4,16,64
   dbcanary bench "read-only range=10" --dsn postgres://me@/test?host=/run/postgresql --rate 500
-  dbcanary bench point-query cleanup --dsn mysql://me:secret@127.0.0.1/test --tables 4`,
+  dbcanary bench point-query cleanup --dsn mysql://me:secret@127.0.0.1/test --tables 4
+  dbcanary bench pgbench prepare --pgbench tpcb-like --pgbench-scale 10 --dsn postgres://me@/test`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 || len(args) == 2 {
 				return nil
@@ -96,6 +100,7 @@ func (o *benchOptions) addFlags(cmd *cobra.Command) {
 	for _, name := range []string{"histogram", "secondary"} {
 		flags.Lookup(name).NoOptDefVal = "on"
 	}
+	addOwnFlags(flags, &o.own)
 	o.sysbench.addFlags(flags)
 	completeWith(cmd, "ps-mode", []string{workload.Prepared, workload.Text})
 	completeWith(cmd, "arrivals", []string{"poisson", "constant"})
@@ -134,6 +139,14 @@ func (o *benchOptions) execute(ctx context.Context, env *Env, args []string, cha
 	case "prepare":
 		return o.prepare(ctx, env, server)
 	case "cleanup":
+		if o.Benchmark.Tables != nil {
+			dropped, err := server.CleanupOwn(ctx, o.Benchmark.Tables)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(env.Stdout, "dropped %s\n", strings.Join(dropped, ", "))
+			return err
+		}
 		dropped, err := server.Cleanup(ctx, o.Data.Tables)
 		if err != nil {
 			return err
@@ -154,7 +167,7 @@ func (o *benchOptions) resolve(name string, changed func(string) bool) (notes []
 	if err != nil {
 		return nil, err
 	}
-	benchmark, unused, err := bench.Find(name, mix)
+	benchmark, unused, err := o.find(name, mix)
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +209,26 @@ func (o *benchOptions) resolve(name string, changed func(string) bool) (notes []
 	return notes, o.Check()
 }
 
+// find gives the benchmark of a name: of the user's own work, or of the catalogue.
+func (o *benchOptions) find(name string, mix bench.Mix) (workload.Benchmark, []string, error) {
+	workloads, err := o.own.Own().Read()
+	if err != nil {
+		return workload.Benchmark{}, nil, err
+	}
+	finder, err := own.NewFinder(workloads)
+	if err != nil {
+		return workload.Benchmark{}, nil, err
+	}
+	if b, ok := finder.Short(name); ok {
+		return b, nil, nil
+	}
+	if len(workloads) > 0 {
+		b, err := finder.Find(name)
+		return b, nil, err
+	}
+	return bench.Find(name, mix)
+}
+
 func (o *benchOptions) prepare(ctx context.Context, env *Env, server *bench.Server) error {
 	parallel := leastLoaders
 	for _, threads := range o.Threads {
@@ -204,6 +237,14 @@ func (o *benchOptions) prepare(ctx context.Context, env *Env, server *bench.Serv
 	data := o.Data
 	data.Seed = o.Seed
 	started := env.Now()
+	if o.Benchmark.Tables != nil {
+		if err := server.PrepareOwn(ctx, o.Benchmark.Tables, data, parallel); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(env.Stdout, "made and loaded the tables of %s in %s %s, %s, in %.1f s\n",
+			o.Benchmark.Label, server.Family, server.Version, server.Address, env.Now().Sub(started).Seconds())
+		return err
+	}
 	if err := server.Prepare(ctx, data, parallel, nil); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,6 +70,7 @@ func TestBench(t *testing.T) {
 			_, errs = p.run(1, "bench", "point-query", dsn, "--tables=2", "--table-size=2000", "--time=200ms")
 			contains(t, errs, at.Password, "wrong answer", "--table-size")
 
+			checkOwnWork(t, p, dsn, at.Password)
 			checkRefusals(t, p, target.scheme, at)
 			checkGone(t, p, target.scheme, at)
 			if _, err := server.Admin().ExecContext(t.Context(), "CREATE TABLE sbtest3 (id int, mine int)"); err != nil {
@@ -80,6 +82,36 @@ func TestBench(t *testing.T) {
 			contains(t, out, "", "dropped 2 of the tables")
 		})
 	}
+}
+
+// checkOwnWork runs what a user brings, and cleans up after it.
+func checkOwnWork(t *testing.T, p *program, dsn, secret string) {
+	t.Helper()
+	path, err := filepath.Abs("../workload/own/testdata/shop.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop := "--workload=" + path
+	brief := []string{dsn, "--time=0", "--events=30", "--threads=2"}
+	out, _ := p.run(0, "bench", "mixed", "prepare", dsn, shop)
+	contains(t, out, secret, "made and loaded the tables of store.mixed")
+	out, _ = p.run(0, append([]string{"bench", "mixed", shop, "--json"}, brief...)...)
+	contains(t, out, secret, `"events": 30`, `"reads": -1`)
+	out, _ = p.run(0, "bench", "store.mixed", "cleanup", dsn, shop)
+	contains(t, out, secret, "dropped customers, orders")
+	pgbench := []string{"--pgbench=tpcb-like@2,select-only"}
+	p.run(0, append([]string{"bench", "pgbench", "prepare", dsn}, pgbench...)...)
+	out, _ = p.run(0, append(append([]string{"bench", "pgbench"}, brief...), pgbench...)...)
+	contains(t, out, secret, "pgbench.tpcb-like+select-only", "transactions")
+	p.run(0, append([]string{"bench", "pgbench", "cleanup", dsn}, pgbench...)...)
+	query := []string{"--query=INSERT INTO mine VALUES (2); SELECT a FROM mine WHERE a < 2", "--create=CREATE TABLE mine (a int); INSERT INTO mine VALUES (1)"}
+	p.run(0, append([]string{"bench", "query", "prepare", dsn}, query...)...)
+	out, _ = p.run(0, append(append([]string{"bench", "query"}, brief...), query...)...)
+	contains(t, out, secret, "transactions")
+	_, errs := p.run(2, append([]string{"bench", "query", "cleanup", dsn}, query...)...)
+	contains(t, errs, secret, "drop it yourself")
+	_, errs = p.run(2, "bench", "store.mixd", dsn, shop)
+	contains(t, errs, secret, "did you mean store.mixed")
 }
 
 // checkReconnect counts the logins at the server.

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/planfile"
 	"github.com/dbcanary/dbcanary/internal/workload"
+	"github.com/dbcanary/dbcanary/internal/workload/own"
 )
 
 func newWorkloadsCommand(env *Env) *cobra.Command {
@@ -35,23 +37,46 @@ func newWorkloadsCommand(env *Env) *cobra.Command {
 
 func newWorkloadsListCommand(env *Env) *cobra.Command {
 	var asJSON bool
+	var brought planfile.File
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the suites and the benchmarks",
-		Example: "  dbcanary workloads list\n  dbcanary workloads list --json",
+		Example: "  dbcanary workloads list\n  dbcanary workloads list --json\n  dbcanary workloads list --workload shop.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return writeWorkloadsJSON(env.Stdout)
+			finder, err := ownFinder(brought)
+			if err != nil {
+				return err
 			}
-			return writeWorkloads(env.Stdout)
+			if asJSON {
+				return writeWorkloadsJSON(env.Stdout, finder.Own())
+			}
+			return writeWorkloads(env.Stdout, finder.Own())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	addOwnFlags(cmd.Flags(), &brought)
 	return cmd
 }
 
-func writeWorkloads(out io.Writer) error {
+// ownFinder finds the benchmarks that a user brings, and those of the catalogue.
+func ownFinder(brought planfile.File) (*own.Finder, error) {
+	workloads, err := brought.Own().Read()
+	if err != nil {
+		return nil, err
+	}
+	return own.NewFinder(workloads)
+}
+
+// listed are the benchmarks that a user brings, or else those of the catalogue.
+func listed(brought []workload.Benchmark) []workload.Benchmark {
+	if len(brought) > 0 {
+		return brought
+	}
+	return workload.Catalogue()
+}
+
+func writeWorkloads(out io.Writer, brought []workload.Benchmark) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "SUITE\tBENCHMARKS\tWHAT IT IS")
 	for _, suite := range workload.Suites() {
@@ -62,7 +87,7 @@ func writeWorkloads(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(table, "\nBENCHMARK\tGROUP\tSTATEMENTS\tWHAT IT DOES")
-	for _, benchmark := range workload.Catalogue() {
+	for _, benchmark := range listed(brought) {
 		statements := "-" // a program decides
 		if benchmark.Program == nil {
 			statements = strconv.Itoa(benchmark.Statements())
@@ -105,7 +130,7 @@ type benchmarkJSON struct {
 	NotApplicable map[dbcanary.Family]string `json:"not_applicable,omitempty"` // with the reason
 }
 
-func writeWorkloadsJSON(out io.Writer) error {
+func writeWorkloadsJSON(out io.Writer, brought []workload.Benchmark) error {
 	var list struct {
 		Suites     []suiteJSON     `json:"suites"`
 		Benchmarks []benchmarkJSON `json:"benchmarks"`
@@ -117,7 +142,7 @@ func writeWorkloadsJSON(out io.Writer) error {
 		}
 		list.Suites = append(list.Suites, entry)
 	}
-	for _, b := range workload.Catalogue() {
+	for _, b := range listed(brought) {
 		list.Benchmarks = append(list.Benchmarks, benchmarkJSON{
 			b.Label, b.Group, b.PublishedName(), b.Statements(), b.Writes, b.Doc, b.Differs, b.Not,
 		})
@@ -129,7 +154,8 @@ func writeWorkloadsJSON(out io.Writer) error {
 }
 
 func newWorkloadsShowCommand(env *Env) *cobra.Command {
-	return &cobra.Command{
+	var brought planfile.File
+	cmd := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show what a benchmark or a suite does",
 		Long: `show prints what a benchmark does: its SQL with keys and answers, transaction,
@@ -144,14 +170,24 @@ steps of a suite in order.`,
 		},
 		ValidArgsFunction: cobra.FixedCompletions(workloadNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return showWorkload(env.Stdout, args[0])
+			return showWorkload(env.Stdout, brought, args[0])
 		},
 	}
+	addOwnFlags(cmd.Flags(), &brought)
+	return cmd
 }
 
 func workloadNames() []string { return append(suiteNames(), workload.Labels()...) }
 
-func showWorkload(out io.Writer, name string) error {
+func showWorkload(out io.Writer, brought planfile.File, name string) error {
+	finder, err := ownFinder(brought)
+	if err != nil {
+		return err
+	}
+	if b, ok := finder.Short(name); ok {
+		_, err := fmt.Fprintf(out, "%s\n%s", b.Label, b.Describe())
+		return err
+	}
 	suite, suiteErr := workload.FindSuite(name)
 	if suiteErr == nil {
 		_, err := fmt.Fprintf(out, "%s\n%s", suite.Name, suite.Describe())

@@ -105,9 +105,11 @@ func BenchStep(w io.Writer, r *bench.Result, step bench.Step, options BenchOptio
 		fmt.Fprintf(&b, "  %-15s %12d %14.2f per second\n", label, count, perSecond)
 	}
 	fmt.Fprintf(&b, "Queries, %s\n", countText(step.Threads, "connection", "connections"))
-	rate("read", rec.Events*m.read)
-	rate("write", rec.Events*m.write)
-	rate("other", rec.Events*m.other)
+	if r.Benchmark.Program == nil { // what a program sends is known in total only
+		rate("read", rec.Events*m.read)
+		rate("write", rec.Events*m.write)
+		rate("other", rec.Events*m.other)
+	}
 	rate("total", rec.Operations)
 	b.WriteString("\nEvents\n")
 	rate("transactions", rec.Events)

@@ -114,6 +114,9 @@ func stepJSON(r *bench.Result, step bench.Step, options BenchOptions) (benchStep
 		Retries: rec.Retries, Errors: rec.Errors, LateStarts: rec.LateStarts, Backlog: rec.Backlog,
 		PerSecond: list(rec.PerSecond), Intervals: []benchIntervalJSON{},
 	}
+	if r.Benchmark.Program != nil {
+		form.Reads, form.Writes, form.Other = -1, -1, -1
+	}
 	form.TPS, form.QPS = rates(rec)
 	if form.Errors == nil {
 		form.Errors = map[string]int64{}
