@@ -52,6 +52,9 @@ func openYAML(w dbcanary.OwnWorkload) ([]workload.Benchmark, error) {
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
+	for i := range data.list {
+		data.list[i].unicode = m.unicode
+	}
 	var list []workload.Benchmark
 	for i, entry := range d.Benchmarks {
 		problems, err := programs[i].checkColumns(data, true)

@@ -186,6 +186,23 @@ func TestSession_RepeatsAndRollsBack(t *testing.T) {
 	}
 }
 
+// The example of the docs is right.
+func TestExample(t *testing.T) {
+	w, err := ReadYAML("../../../examples/own/store.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := Open([]dbcanary.OwnWorkload{w})
+	if err != nil || len(list) != 2 || list[0].Label != "store.mixed" || !list[0].Writes || list[1].Writes {
+		t.Fatalf("%v, %+v", err, list)
+	}
+	for _, want := range []string{"-- look, weight 9", "BEGIN", "INSERT INTO orders"} {
+		if !strings.Contains(list[0].Describe(), want) {
+			t.Errorf("%q is missing in %s", want, list[0].Describe())
+		}
+	}
+}
+
 // A plan keeps the text: what Open needs is not read again.
 func TestReadYAML_KeepsFilesOfValues(t *testing.T) {
 	w, err := ReadYAML(filepath.Join("testdata", "shop.yaml"))

@@ -21,6 +21,7 @@ type table struct {
 	columns []column
 	primary []string
 	indexes []index
+	unicode bool // its texts, or those compared with them, are not all ASCII
 }
 
 type column struct {
@@ -137,7 +138,7 @@ func (t *table) makeRoom(conn wire.Conn, family dbcanary.Family) error {
 func (t *table) bulk(family dbcanary.Family, seed uint64) bulk.Table {
 	clustered := (family == dbcanary.MySQL || family == dbcanary.MariaDB) && len(t.primary) > 0
 	b := bulk.Table{
-		Name: t.name, Rows: t.rows, InOrder: !clustered,
+		Name: t.name, Rows: t.rows, InOrder: !clustered, ASCII: !t.unicode,
 		Create: t.create(family), Finish: t.finish(family),
 	}
 	seeds := make([]uint64, len(t.columns))
@@ -198,6 +199,9 @@ func (t *table) create(family dbcanary.Family) []string {
 	create := "CREATE TABLE " + t.name + " (" + strings.Join(lines, ", ") + ")"
 	if mysql {
 		create += " ENGINE=InnoDB COMMENT='" + mark + "'"
+		if t.unicode {
+			create += " DEFAULT CHARSET=utf8mb4" // the server's own may be too small
+		}
 	}
 	list := []string{create}
 	if family == dbcanary.Postgres {

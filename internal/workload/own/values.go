@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/config"
@@ -17,6 +19,8 @@ type maker struct {
 	*config.File
 	files map[string]string // of values, by path
 	seen  map[string]bool   // names of tables and indexes
+
+	unicode bool // some text is not ASCII
 }
 
 // generators are the words of which a value has one.
@@ -66,6 +70,7 @@ func (m *maker) generator(path string, spec valueSpec, rows int64) (g generator)
 		m.Problem(path+".format", "format makes a text of a number: it has {} once, its type is a text and its generator one of numbers")
 		return g
 	}
+	m.unicode = m.unicode || !ascii(spec.Format)
 	if before, after, ok := strings.Cut(spec.Format, "{}"); ok {
 		g.format = [2]string{before, after}
 	} else if g.kind == text && numeric {
@@ -251,6 +256,7 @@ func (m *maker) lines(path string, spec *fileSpec, g *generator) {
 		return
 	}
 	g.texts = strings.Split(strings.TrimRight(strings.ReplaceAll(content, "\r\n", "\n"), "\n"), "\n")
+	m.unicode = m.unicode || !ascii(content)
 	for i, line := range g.texts {
 		if err := g.check(line); err != nil {
 			m.Problem(path+".path", "%s:%d: %v", spec.Path, i+1, err)
@@ -265,11 +271,15 @@ func (m *maker) lines(path string, spec *fileSpec, g *generator) {
 	g.from = 0
 }
 
+func ascii(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
+}
+
 // check tells whether a value fits the type.
 func (g *generator) check(written string) error {
 	switch g.kind {
 	case text:
-		if n := len([]rune(written)); g.size > 0 && n > g.size {
+		if n := utf8.RuneCountInString(written); g.size > 0 && n > g.size {
 			return fmt.Errorf("%q has %d characters, more than %s holds", written, n, g.name)
 		}
 		return nil
@@ -288,6 +298,7 @@ func (m *maker) fixed(path, written string, g *generator) *value {
 		m.Problem(path, "%v", err)
 		return nil
 	}
+	m.unicode = m.unicode || !ascii(written)
 	v := g.chosen(written)
 	return &v
 }
