@@ -103,6 +103,7 @@ that does not fit into memory, disk or time, with one that would.`,
 			return showPlan(cmd.Context(), env, options, cmd, args[0])
 		},
 	}
+	addStoreFlag(cmd.Flags(), &options.db)
 	cmd.Flags().StringVar(&options.dataDir, "data-dir", "", "where data directories will be made (default: below the cache directory)")
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/lab"
 	"github.com/dbcanary/dbcanary/internal/planfile"
+	"github.com/dbcanary/dbcanary/internal/store"
 )
 
 func newRunCommand(env *Env) *cobra.Command {
@@ -96,7 +97,40 @@ func (o *compareOptions) outline(ctx context.Context, env *Env, p dbcanary.Plan,
 		outline.Builds = append(outline.Builds, text)
 	}
 	outline.Warnings = append(outline.Warnings, o.otherHost()...)
-	return outline, nil
+	return outline, o.expect(ctx, outline)
+}
+
+// expect tells what a plan would find by the newest A/A run of this host in the store,
+// if there is one.
+func (o *compareOptions) expect(ctx context.Context, outline *planfile.Outline) error {
+	if _, err := os.Stat(o.db); err != nil {
+		return nil
+	}
+	st, err := store.OpenExisting(ctx, o.db)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	runs, err := st.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("read the name of this host: %w", err)
+	}
+	for _, run := range runs { // the newest first
+		if run.Host.Name != host || !outline.LikeNoise(run) {
+			continue
+		}
+		trials, err := st.Trials(ctx, run.ID)
+		if err != nil {
+			return err
+		}
+		outline.Expect(run, trials)
+		return nil
+	}
+	return nil
 }
 
 // whence says where the binaries of a target are, or that they are not here.

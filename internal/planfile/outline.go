@@ -23,6 +23,7 @@ type Outline struct {
 	Datasets []workload.Dataset
 	Builds   []string // by target: where its binaries are, or would come from
 	specs    []dbcanary.TargetSpec
+	found    string // what would be found, by the noise of an earlier run; "" if that is not known
 }
 
 // CostOf is what the phases of a run are expected to take.
@@ -139,6 +140,9 @@ func (o *Outline) Write(w io.Writer, prefix string) error {
 	}
 	line("  memory: %s of %s available for each of %d servers; %s", bytesText(o.Need.ServerBytes), bytesText(o.Room.MemoryBytes), o.Need.Servers, cached)
 	o.steps(line)
+	if o.found != "" {
+		line("Smallest change that %s", o.found)
+	}
 	for _, warning := range o.Warnings {
 		line("Warning: %s", warning)
 	}

@@ -82,6 +82,7 @@ func writers() []writer {
 		{"stacks-md", (*Report).writeStacksMarkdown},
 		{"sql-bench", (*Report).writeSQLBench},
 		{"insert-benchmark", (*Report).writeInsertBenchmark},
+		{"noise", (*Report).writeNoise},
 		{"sweep", perBase((*Report).writeSweep)},
 		{"response", perBase((*Report).writeResponse)},
 		{"xlsx", (*Report).writeXLSX},

@@ -111,6 +111,17 @@ func Compare(plan dbcanary.Plan, trials []dbcanary.Trial, options Options) []dbc
 	if len(plan.Targets) < 2 {
 		return nil
 	}
+	subjects := judge(plan, trials, options)
+	comparisons := make([]dbcanary.Comparison, len(subjects))
+	for i, s := range subjects {
+		s.conclude(options.verdictLevel(plan), len(subjects))
+		comparisons[i] = s.Comparison
+	}
+	return comparisons
+}
+
+// judge estimates all comparisons of a plan.
+func judge(plan dbcanary.Plan, trials []dbcanary.Trial, options Options) []*subject {
 	index := indexTrials(trials)
 	subjects := make([]*subject, 0, len(plan.Benchmarks)*(len(plan.Targets)-1))
 	for _, benchmark := range plan.Benchmarks {
@@ -141,12 +152,7 @@ func Compare(plan dbcanary.Plan, trials []dbcanary.Trial, options Options) []dbc
 	}
 	adjust(subjects, func(s *subject) *metric { return &s.qps })
 	adjust(subjects, func(s *subject) *metric { return &s.cpu })
-	comparisons := make([]dbcanary.Comparison, len(subjects))
-	for i, s := range subjects {
-		s.conclude(options.verdictLevel(plan), len(subjects))
-		comparisons[i] = s.Comparison
-	}
-	return comparisons
+	return subjects
 }
 
 // estimate fills one metric of the comparisons of one target.
@@ -280,8 +286,5 @@ func (s *subject) minDetectable(design stat.Design) float64 {
 	if math.IsNaN(s.qps.p) || s.qps.se == 0 {
 		return math.NaN()
 	}
-	const power, normal80 = 0.8, 0.8416212335729143
-	shown := design.MinDetectable(s.qps.interval.N, power)
-	passed := math.Log1p(s.MinEffect) + normal80*s.qps.se
-	return math.Expm1(max(shown, passed))
+	return detectable(design, s.qps.interval.N, s.MinEffect)
 }
