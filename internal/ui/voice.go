@@ -77,11 +77,11 @@ func (v *plainVoice) Event(event lab.Event) {
 			left += "; so far " + v.verdicts
 		}
 		fmt.Fprintf(v.w, "instance %d of every target%s\n", event.Instance+1, left)
+	case lab.EventProfile:
+		fmt.Fprintln(v.w, profileText(event))
 	case lab.EventComparisons:
 		v.verdicts = countVerdicts(event.Comparisons)
 	case lab.EventProblem:
-	case lab.EventProfile:
-		fmt.Fprintln(v.w, profileText(event))
 		fmt.Fprintf(v.w, "note: %s\n", problemText(event))
 	}
 }
