@@ -207,8 +207,8 @@ func randomUniform(s *session, args []value) (value, error) {
 // parameter reads the third argument of a random function.
 func parameter(name string, args []value, least float64) (float64, error) {
 	p, err := args[2].number()
-	if err == nil && !(p >= least) {
-		err = fmt.Errorf("%s: the parameter %g is below %g", name, p, least)
+	if err == nil && (!(p >= least) || math.IsInf(p, 0)) {
+		err = fmt.Errorf("%s: the parameter %g is below %g, or endless", name, p, least)
 	}
 	return p, err
 }
