@@ -62,6 +62,7 @@ type block struct {
 	targetCPU, baseCPU   float64 // server CPU per operation in microseconds, NaN if unknown
 	targetOps, baseOps   int64
 	targetErrs, baseErrs int64
+	target, base         *dbcanary.Trial
 }
 
 // pairs are the blocks of one benchmark and target, by instance and block.
@@ -119,7 +120,7 @@ func (index trialIndex) pairs(benchmark, base, target string) pairs {
 
 func pairUp(at spot, target, base *dbcanary.Trial) block {
 	b := block{
-		spot:      at,
+		spot: at, target: target, base: base,
 		targetQPS: target.QPS(), baseQPS: base.QPS(),
 		targetCPU: cpuPerOperation(target), baseCPU: cpuPerOperation(base),
 		targetOps: target.Operations, baseOps: base.Operations,

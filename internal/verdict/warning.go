@@ -6,15 +6,12 @@ import (
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/stat"
 )
 
 const (
 	fewInstances  = 5    // below, the interval leans on the other benchmarks
 	manyVoid      = 0.2  // share of void slices that is worth a word
 	unequalWrites = 0.1  // difference of operation counts that is worth a word
-	driftChange   = 0.05 // change over an instance that is worth a word
-	driftLevel    = 0.99
 )
 
 // warnings tells what a reader must know beside the verdict.
@@ -75,56 +72,6 @@ func (s *subject) writeWarning() string {
 		return ""
 	}
 	return fmt.Sprintf("%s did %.2f times the writes of %s, so their data differ", s.Target, float64(target)/float64(base), s.Base)
-}
-
-// driftWarnings tells when throughput changes steadily within instances: the
-// average of a falling curve is not a rate.
-func (s *subject) driftWarnings() []string {
-	var list []string
-	for _, check := range []struct {
-		name  string
-		value func(block) float64
-	}{
-		{"the ratio to the base", func(b block) float64 { return b.qps }},
-		{"throughput of " + s.Target, func(b block) float64 { return math.Log(b.targetQPS) }},
-		{"throughput of " + s.Base, func(b block) float64 { return math.Log(b.baseQPS) }},
-	} {
-		if total, ok := drift(s.pairs.byInstance(), check.value); ok {
-			direction := "rises"
-			if total < 0 {
-				direction = "falls"
-			}
-			list = append(list, fmt.Sprintf("%s %s by %s from the first to the last block of an instance",
-				check.name, direction, percent(math.Abs(math.Expm1(total)))))
-		}
-	}
-	return list
-}
-
-// drift gives the mean change over an instance, and whether it is large and
-// beyond chance; it takes 3 instances of 3 blocks.
-func drift(instances [][]block, value func(block) float64) (total float64, ok bool) {
-	var changes []float64
-	for _, blocks := range instances {
-		if len(blocks) < 3 {
-			continue
-		}
-		var x, y []float64
-		for _, b := range blocks {
-			x, y = append(x, float64(b.block)), append(y, value(b))
-		}
-		meanX, meanY, xx, xy := stat.Mean(x), stat.Mean(y), 0.0, 0.0
-		for i := range x {
-			xx += (x[i] - meanX) * (x[i] - meanX)
-			xy += (x[i] - meanX) * (y[i] - meanY)
-		}
-		changes = append(changes, xy/xx*(x[len(x)-1]-x[0]))
-	}
-	if len(changes) < 3 {
-		return 0, false
-	}
-	interval := stat.TInterval(changes, driftLevel)
-	return interval.Estimate, math.Abs(math.Expm1(interval.Estimate)) >= driftChange && !interval.Contains(0)
 }
 
 // witnessWarning tells when QPS and CPU per operation do not tell the same story.
