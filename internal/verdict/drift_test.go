@@ -32,8 +32,11 @@ func slice(instances int, base, target func() []int64) []dbcanary.Trial {
 			}
 			trial.ElapsedNs = int64(len(trial.PerSecond)) * 1e9
 			trial.Metrics = []dbcanary.Metric{
-				{Name: "dbms.history", Gauge: true, First: 0, Value: 5000}, {Name: "server.rss_bytes", Gauge: true, First: 100, Value: 190},
-				{Name: "dbms.still", Gauge: true, First: 100, Value: 110}, {Name: "host.memory", Gauge: true, First: 1, Value: 9}, {Name: "dbms.counter", Value: 9},
+				{Name: "dbms.history", Gauge: true, First: 0, Value: 5000},
+				{Name: "server.rss_bytes", Gauge: true, First: 100, Value: 190},
+				{Name: "dbms.still", Gauge: true, First: 100, Value: 110},
+				{Name: "host.memory", Gauge: true, First: 1, Value: 9},
+				{Name: "dbms.counter", Value: 9},
 			}
 			trials = append(trials, trial)
 		}

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	fewInstances  = 5    // below, the interval leans on the other benchmarks
-	manyVoid      = 0.2  // share of void slices that is worth a word
-	unequalWrites = 0.1  // difference of operation counts that is worth a word
+	fewInstances  = 5   // below, the interval leans on the other benchmarks
+	manyVoid      = 0.2 // share of void slices that is worth a word
+	unequalWrites = 0.1 // difference of operation counts that is worth a word
 )
 
 // warnings tells what a reader must know beside the verdict.
