@@ -8,10 +8,9 @@ import (
 	"github.com/dbcanary/dbcanary/internal/load"
 )
 
-// testScenarios loads the datasets of the scenarios and runs those that apply; a
-// wrong answer is an error. What the server's log has of them is what is documented.
-func (s *serverTest) testScenarios(t *testing.T) {
-	s.load(t, serverData)
+// loadScenarios loads and warms the datasets of the scenarios.
+func (s *serverTest) loadScenarios(t *testing.T) {
+	t.Helper()
 	for _, dataset := range []Dataset{shop{}, catalog{}} {
 		if err := dataset.Load(t.Context(), Loading{Connect: s.server.Connect, Family: s.family, Data: serverData}); err != nil {
 			t.Fatal(err)
@@ -20,6 +19,11 @@ func (s *serverTest) testScenarios(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// testScenarios runs the scenarios that apply; a wrong answer is an error.
+func (s *serverTest) testScenarios(t *testing.T) {
+	s.load(t, serverData)
 	if err := Settle(t.Context(), s.server.Admin(), s.family); err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ func TestServers(t *testing.T) {
 			s := startServer(t, target, 512<<20)
 			s.load(t, serverData)
 			s.loadSlap(t)
+			s.loadScenarios(t)
 			t.Run("statements", s.testStatements)
 			t.Run("text", s.testTextMode)
 			t.Run("secondary", s.testSecondary)
