@@ -82,10 +82,15 @@ func hundredths(ratio float64) string {
 }
 
 // publishedName is the name of a benchmark in published tables. One that the
-// catalogue does not have keeps its label, with no blanks in it.
+// catalogue does not have keeps its label, with no blanks in it, and so does the
+// number of connections where the label has one: it tells rows apart.
 func publishedName(label string) string {
 	if benchmark, err := workload.Find(label); err == nil {
-		return benchmark.PublishedName()
+		name := benchmark.PublishedName()
+		if _, threads, ok := strings.Cut(label, " threads="); ok && !strings.Contains(name, "threads=") {
+			name += "_threads=" + threads
+		}
+		return name
 	}
 	return strings.ReplaceAll(clean(label), " ", "_")
 }

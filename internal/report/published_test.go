@@ -232,3 +232,18 @@ func TestSortPublished_Threads(t *testing.T) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 }
+
+// Benchmarks that differ by their connections alone are rows of their own.
+func TestPublishedName_Threads(t *testing.T) {
+	for label, want := range map[string]string{
+		"read-only range=100 threads=4": "read-only_range=100_threads=4",
+		"point-query threads=16":        "point-query_range=100_threads=16",
+		"point-query":                   "point-query_range=100",
+		"slap-pk threads=32":            "slap-pk_threads=32",
+		"a file's threads=2":            "a_file's_threads=2",
+	} {
+		if got := publishedName(label); got != want {
+			t.Errorf("%q is published as %q, want %q", label, got, want)
+		}
+	}
+}
