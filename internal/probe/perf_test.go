@@ -222,9 +222,7 @@ func TestPerf_Cancelled(t *testing.T) {
 func TestPerf_NotPermitted(t *testing.T) {
 	pid := startBurner(t, false)
 	failures := make(chan error)
-	go func() {
-		// The thread gives its rights up and ends with the goroutine, still locked.
-		runtime.LockOSThread()
+	onOwnThread(func() { // which gives its rights up
 		const nobody = 65534
 		if os.Geteuid() != 0 {
 			pid = 1
@@ -234,7 +232,7 @@ func TestPerf_NotPermitted(t *testing.T) {
 		}
 		_, err := NewPerf(pid, "").chooseEvent()
 		failures <- err
-	}()
+	})
 	err := <-failures
 	if err == nil || !strings.Contains(err.Error(), "kernel.perf_event_paranoid is ") || !strings.Contains(err.Error(), "CAP_PERFMON") {
 		t.Errorf("perf of another user's process: %v", err)
@@ -348,6 +346,26 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// onOwnThread runs do on a thread that ends with it. The first thread of a process
+// would not end.
+func onOwnThread(do func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != os.Getpid() {
+			do()
+			return
+		}
+		defer runtime.UnlockOSThread()
+		locked := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(locked)
+			do()
+		}()
+		<-locked
+	}()
+}
+
 func seizeThreads(pid int) error {
 	threads, err := procfs.AllThreads(pid)
 	for _, thread := range threads {
@@ -360,11 +378,10 @@ func seizeThreads(pid int) error {
 func TestPauses_NotPermitted(t *testing.T) {
 	pid := startBurner(t, false)
 	release, seized := make(chan struct{}), make(chan error)
-	go func() {
-		runtime.LockOSThread() // the tracer is a thread
+	onOwnThread(func() { // the tracer is a thread
 		seized <- seizeThreads(pid)
 		<-release
-	}()
+	})
 	defer close(release)
 	if err := <-seized; err != nil {
 		t.Fatal(err)
