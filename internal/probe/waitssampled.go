@@ -60,7 +60,7 @@ func (w *sampledWaits) watch(ctx context.Context) error {
 	for {
 		select {
 		case <-w.stop:
-			return nil
+			return ctx.Err() // ended before it was stopped, the look is no whole one
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
