@@ -80,6 +80,16 @@ func (l *lines) next() (string, bool) {
 	return l.last, true
 }
 
+// all gives the lines that are left to range over. They end early where err is set.
+func (l *lines) all(yield func(string) bool) {
+	for {
+		line, ok := l.next()
+		if !ok || !yield(line) {
+			return
+		}
+	}
+}
+
 // mayBegin tells lines in which no tool's output begins from the others: the rows of
 // numbers that long files consist of.
 func mayBegin(line string) bool {

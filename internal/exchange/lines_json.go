@@ -46,8 +46,8 @@ func (j *jsonTail) end() error {
 	rest := newLines(j.lines.name, io.MultiReader(bytes.NewReader(buffered), j.counted.reader))
 	rest.others = j.lines.others
 	rest.number = max(0, j.lines.number-1) + j.counted.count - bytes.Count(buffered, []byte("\n"))
-	for more := true; more; {
-		_, more = rest.next()
+	for range rest.all {
+		continue // next tells where output of another tool begins
 	}
 	return rest.err
 }

@@ -68,11 +68,7 @@ type dstatReader struct {
 }
 
 func (r *dstatReader) read() error {
-	for {
-		line, ok := r.next()
-		if !ok {
-			break
-		}
+	for line := range r.all {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}

@@ -167,11 +167,7 @@ const (
 )
 
 func (r *iostatReader) read() error {
-	for {
-		line, ok := r.next()
-		if !ok {
-			break
-		}
+	for line := range r.all {
 		if err := r.line(line); err != nil {
 			return err
 		}

@@ -42,11 +42,7 @@ func readPublishedMetrics(l *lines, results *Results) error {
 	rec := Recording{Tool: "published scripts"}
 	var header []string
 	s := sampler{}
-	for {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range l.all {
 		fields := strings.Fields(line)
 		switch {
 		case len(fields) > 1 && fields[0] == "samp":

@@ -57,11 +57,7 @@ type mysqladminReader struct {
 
 func (r *mysqladminReader) read() error {
 	r.at = map[string]int{}
-	for {
-		line, ok := r.next()
-		if !ok {
-			break
-		}
+	for line := range r.all {
 		if err := r.line(line); err != nil {
 			return err
 		}

@@ -62,11 +62,7 @@ type pidstatReader struct {
 }
 
 func (r *pidstatReader) read() error {
-	for {
-		line, ok := r.next()
-		if !ok {
-			break
-		}
+	for line := range r.all {
 		if err := r.line(line); err != nil {
 			return err
 		}

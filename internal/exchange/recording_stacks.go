@@ -125,11 +125,7 @@ type perfReader struct {
 }
 
 func (r *perfReader) read() error {
-	for {
-		line, ok := r.next()
-		if !ok {
-			break
-		}
+	for line := range r.all {
 		if err := r.line(line); err != nil {
 			return err
 		}
@@ -205,11 +201,7 @@ func (r *perfReader) endSample() error {
 
 func readPMP(l *lines, results *Results) error {
 	r := newStackReader(l, results)
-	for {
-		line, ok := l.next()
-		if !ok {
-			return r.finish("pt-pmp", "gdb")
-		}
+	for line := range l.all {
 		match := pmpRow.FindStringSubmatch(line)
 		switch {
 		case strings.TrimSpace(line) == "" || match == nil && l.number == 1:
@@ -228,6 +220,7 @@ func readPMP(l *lines, results *Results) error {
 			return err
 		}
 	}
+	return r.finish("pt-pmp", "gdb")
 }
 
 // pmpFrames parts frames at commas that no bracket holds, and drops libraries and lines.
@@ -252,11 +245,7 @@ func pmpFrames(text string) []string {
 
 func readCollapsed(l *lines, results *Results) error {
 	r := newStackReader(l, results)
-	for {
-		line, ok := l.next()
-		if !ok {
-			return r.finish("collapsed stacks", "collapsed stacks")
-		}
+	for line := range l.all {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
@@ -276,4 +265,5 @@ func readCollapsed(l *lines, results *Results) error {
 			return err
 		}
 	}
+	return r.finish("collapsed stacks", "collapsed stacks")
 }

@@ -58,11 +58,7 @@ const (
 )
 
 func (r *vmstatReader) read() error {
-	for {
-		line, ok := r.next()
-		if !ok {
-			break
-		}
+	for line := range r.all {
 		switch {
 		case strings.TrimSpace(line) == "":
 			continue

@@ -27,11 +27,7 @@ var (
 
 func readGoTPC(l *lines, results *Results) error {
 	place := map[string]int{} // of the last result of a transaction
-	for {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range l.all {
 		text := strings.TrimSpace(line)
 		if !strings.HasPrefix(text, "[Summary] ") || !strings.Contains(text, "Takes(s)") {
 			continue

@@ -31,11 +31,7 @@ var (
 func readHammerDB(l *lines, results *Results) error {
 	var users int64
 	failed := false
-	for {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range l.all {
 		if hammerFailed.MatchString(line) {
 			if !failed {
 				results.rejectf(l, l.number, "a virtual user failed, so the results of this log are not those of all users: %s", clip(line))

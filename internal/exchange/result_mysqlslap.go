@@ -44,11 +44,7 @@ type slapReader struct {
 
 func (r *slapReader) read() error {
 	failed := 0
-	for {
-		line, ok := r.next()
-		if !ok {
-			break
-		}
+	for line := range r.all {
 		text := strings.TrimSpace(line)
 		switch {
 		case slapNotice.MatchString(line):
@@ -134,11 +130,7 @@ func mysqlslapCSV() resultFormat {
 		name:      "mysqlslap CSV",
 		recognise: func(head string) bool { return slapCSV.MatchString(head) },
 		read: func(l *lines, results *Results) error {
-			for {
-				line, ok := l.next()
-				if !ok {
-					return nil
-				}
+			for line := range l.all {
 				if strings.TrimSpace(line) == "" {
 					continue
 				}
@@ -151,6 +143,7 @@ func mysqlslapCSV() resultFormat {
 					return err
 				}
 			}
+			return nil
 		},
 	}
 }

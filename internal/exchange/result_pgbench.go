@@ -52,11 +52,7 @@ type pgbenchReader struct {
 }
 
 func (r *pgbenchReader) read() error {
-	for {
-		line, ok := r.next()
-		if !ok {
-			return r.finish()
-		}
+	for line := range r.all {
 		if strings.HasPrefix(line, "tps = ") { // the last line of a summary
 			if err := r.cut(); err != nil {
 				return err
@@ -66,6 +62,7 @@ func (r *pgbenchReader) read() error {
 			return err
 		}
 	}
+	return r.finish()
 }
 
 func (r *pgbenchReader) begin() {

@@ -47,11 +47,7 @@ func readPgbenchLog(l *lines, results *Results) error {
 	clients := map[string]bool{}
 	var first, last int64 // µs since 1970
 	perSecond := newSeconds()
-	for {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range l.all {
 		if err := l.cut(); err != nil {
 			return err
 		}
@@ -125,11 +121,7 @@ func readPgbenchAggregate(l *lines, results *Results) error {
 	m := newPgbenchLog(1)
 	var start, previous, width int64
 	sum, least, most := 0.0, int64(math.MaxInt64), int64(0)
-	for {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range l.all {
 		f := strings.Fields(line)
 		if len(f) < 6 {
 			return l.failf(l.number, "expected at least 6 columns of an aggregated pgbench log, found %d: was the line cut?", len(f))

@@ -58,19 +58,16 @@ type tableReader struct {
 }
 
 func (t *tableReader) read() error {
-	for {
-		line, ok := t.next()
-		if !ok {
-			if err := t.endOther(); err != nil {
-				return err
-			}
-			t.note()
-			return t.end()
-		}
+	for line := range t.all {
 		if err := t.line(line); err != nil {
 			return err
 		}
 	}
+	if err := t.endOther(); err != nil {
+		return err
+	}
+	t.note()
+	return t.end()
 }
 
 // line takes a line, which holds several of a table in boxes where a page was copied
@@ -230,11 +227,7 @@ func publishedQPS() resultFormat {
 var qpsLine = regexp.MustCompile(`\A[\d.]+(\t[\d.]+)*\t(\S+) (\S+) range=(\d+)\s*\z`)
 
 func readPublishedQPS(l *lines, results *Results) error {
-	for {
-		line, ok := l.next()
-		if !ok {
-			return l.err
-		}
+	for line := range l.all {
 		if l.number > 1 && strings.TrimSpace(line) == "" {
 			continue
 		}
@@ -242,6 +235,7 @@ func readPublishedQPS(l *lines, results *Results) error {
 			return err
 		}
 	}
+	return l.err
 }
 
 func readQPSLine(l *lines, results *Results, line string) error {

@@ -128,11 +128,7 @@ func readSeriesResults(tool string, l *lines, results *Results) error {
 // rest reads all that is left, line by line so that output of another tool in it is told.
 func (l *lines) rest() ([]byte, error) {
 	var content []byte
-	for {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range l.all {
 		if len(content)+len(line) > mostSeriesBytes {
 			return nil, l.failf(l.number, "the file is larger than %d MB; split it", mostSeriesBytes>>20)
 		}

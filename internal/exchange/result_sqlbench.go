@@ -25,11 +25,7 @@ var sqlBenchRow = regexp.MustCompile(`^(\S.*?)\s+(\d+\.\d\d)\s+(\d+\.\d\d)\s+(\d
 
 func readSQLBench(l *lines, results *Results) error {
 	inTotals, complete, server := false, false, ""
-	for {
-		line, ok := l.next()
-		if !ok {
-			break
-		}
+	for line := range l.all {
 		switch {
 		case strings.HasPrefix(line, "Server version:"):
 			server = strings.TrimSpace(strings.TrimPrefix(line, "Server version:"))

@@ -88,11 +88,7 @@ type sysbenchCommand struct {
 }
 
 func (r *sysbenchReader) read() error {
-	for {
-		line, ok := r.next()
-		if !ok {
-			break
-		}
+	for line := range r.all {
 		if err := r.line(line); err != nil {
 			return err
 		}
