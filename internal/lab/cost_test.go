@@ -4,18 +4,15 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/internal/build/buildtest"
-	"github.com/dbcanary/dbcanary/internal/dbms"
 	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
 	"github.com/dbcanary/dbcanary/internal/load"
 	"github.com/dbcanary/dbcanary/internal/probe"
 	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/wire/wiretest/servertest"
 	"github.com/dbcanary/dbcanary/internal/workload"
 	"github.com/dbcanary/dbcanary/stat"
 )
@@ -98,34 +95,11 @@ func counterOf(metrics []dbcanary.Metric, name string) float64 {
 // startLoaded starts a target with a small table and prepares a point query on it.
 func startLoaded(t *testing.T, target string) *cell {
 	t.Helper()
-	root, err := os.MkdirTemp("", "dbcl") // a short name, for the sockets
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	build := buildtest.Get(t, target)
-	driver := drivers.For(build.Family)
-	dir := filepath.Join(root, "i")
-	if err := dbms.Claim(dir); err != nil {
-		t.Fatal(err)
-	}
-	server, err := driver.Start(context.WithoutCancel(t.Context()), dbms.StartOptions{
-		Build: build, Settings: driver.Defaults(build.Version, 512<<20), Dir: dir,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	started := servertest.StartSized(t, target, 512<<20)
+	server, family := started.Server, started.Build.Family
 	connect := func(ctx context.Context) (wire.Conn, error) { return server.Connect(ctx) }
 	data := workload.Data{Tables: 1, TableSize: 10_000, Seed: 1}
-	if err := workload.Load(t.Context(), connect, build.Family, data, 1, func(int64, int64) {}); err != nil {
+	if err := workload.Load(t.Context(), connect, family, data, 1, func(int64, int64) {}); err != nil {
 		t.Fatal(err)
 	}
 	benchmark, err := workload.Find("point-query")
@@ -133,7 +107,7 @@ func startLoaded(t *testing.T, target string) *cell {
 		t.Fatal(err)
 	}
 	s := &state{Lab: &Lab{}, run: &dbcanary.Run{Plan: dbcanary.Plan{Threads: 1, PSMode: "prepared"}}, data: data}
-	c, err := s.newCell(t.Context(), &instance{subject: &subject{Subject: Subject{Driver: driver}}, server: server}, benchmark)
+	c, err := s.newCell(t.Context(), &instance{subject: &subject{Subject: Subject{Driver: drivers.For(family)}}, server: server}, benchmark)
 	if err != nil {
 		t.Fatal(fmt.Errorf("prepare the point query: %w", err))
 	}

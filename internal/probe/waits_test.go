@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,43 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/internal/build/buildtest"
-	"github.com/dbcanary/dbcanary/internal/dbms"
-	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
 	"github.com/dbcanary/dbcanary/internal/probe"
 	"github.com/dbcanary/dbcanary/internal/profile"
+	"github.com/dbcanary/dbcanary/internal/wire/wiretest/servertest"
 )
-
-// startServer starts a real server with settings on an empty data directory.
-func startServer(t *testing.T, target string, settings ...dbcanary.Setting) dbms.Server {
-	t.Helper()
-	root, err := os.MkdirTemp("", "dbcw") // a short name, for the sockets
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	build := buildtest.Get(t, target)
-	driver := drivers.For(build.Family)
-	dir := filepath.Join(root, "i")
-	if err := dbms.Claim(dir); err != nil {
-		t.Fatal(err)
-	}
-	server, err := driver.Start(context.WithoutCancel(t.Context()), dbms.StartOptions{
-		Build: build, Settings: append(driver.Defaults(build.Version, 256<<20), settings...), Dir: dir,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return server
-}
 
 // held has one session hold a lock for so long while a second one waits for it, and
 // gives how long that waited.
@@ -130,7 +95,7 @@ func checkLock(t *testing.T, waits []dbcanary.Wait, event string, waited time.Du
 func TestWaits_PerformanceSchema(t *testing.T) {
 	for _, target := range []string{"mysql@9.7", "mariadb@10.11"} {
 		t.Run(target, func(t *testing.T) {
-			server := startServer(t, target, dbcanary.Setting{Name: "performance_schema", Value: "ON"})
+			server := servertest.Start(t, target, dbcanary.Setting{Name: "performance_schema", Value: "ON"})
 			family := dbcanary.MySQL
 			if strings.HasPrefix(target, "mariadb") {
 				family = dbcanary.MariaDB
@@ -200,7 +165,7 @@ func setup(t *testing.T, db *sql.DB) []string {
 }
 
 func TestWaits_Off(t *testing.T) {
-	server := startServer(t, "mariadb@10.11")
+	server := servertest.Start(t, "mariadb@10.11")
 	err := probe.NewWaits(dbcanary.MariaDB, server.Admin(), "").Prepare(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "performance_schema is off") || !strings.Contains(err.Error(), "overlay ps") {
 		t.Errorf("without a Performance Schema: %v", err)
@@ -213,7 +178,7 @@ func TestWaits_Off(t *testing.T) {
 
 // PostgreSQL's sampled waits name the contended lock, and perf its functions.
 func TestWaits_Postgres(t *testing.T) {
-	server := startServer(t, "postgres@18")
+	server := servertest.Start(t, "postgres@18")
 	const lock, unlock = "SELECT pg_advisory_lock(7)", "SELECT pg_advisory_unlock(7)"
 	seen, waited := contend(t, probe.NewWaits(dbcanary.Postgres, server.Admin(), ""), server.Admin(), lock, unlock)
 	checkLock(t, seen.Waits, "Lock:advisory", waited, true)

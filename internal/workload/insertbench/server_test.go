@@ -1,13 +1,9 @@
 package insertbench
 
 import (
-	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -17,10 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/internal/build/buildtest"
-	"github.com/dbcanary/dbcanary/internal/dbms"
-	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
 	"github.com/dbcanary/dbcanary/internal/load"
+	"github.com/dbcanary/dbcanary/internal/wire/wiretest/servertest"
 )
 
 // tiny has two clients.
@@ -54,48 +48,15 @@ func TestServers(t *testing.T) {
 }
 
 type serverTest struct {
-	server dbms.Server
+	server *servertest.Server
 	bench  *Bench
-	log    string
+	log    func(testing.TB) []string
 }
 
 func startServer(t *testing.T, target string) *serverTest {
 	t.Helper()
-	got := buildtest.Get(t, target)
-	driver := drivers.For(got.Family)
-	root := t.TempDir()
-	// Servers that run as another user must get through.
-	if err := os.Chmod(filepath.Dir(root), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "instance")
-	if err := dbms.Claim(dir); err != nil {
-		t.Fatal(err)
-	}
-	settings := driver.Defaults(got.Version, 512<<20)
-	if got.Family == dbcanary.Postgres {
-		settings = append(settings, dbcanary.Setting{Name: "log_statement", Value: "all"})
-	}
-	server, err := driver.Start(t.Context(), dbms.StartOptions{Build: got, Dir: dir, Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-		defer cancel()
-		if err := errors.Join(server.Stop(ctx), dbms.Remove(dir)); err != nil {
-			t.Error(err)
-		}
-	})
-	s := &serverTest{server: server, log: filepath.Join(dir, "server.log"), bench: New(tiny(), got.Family, 3)}
-	if isMySQL(got.Family) {
-		for _, statement := range []string{"SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON"} {
-			if _, err := server.Admin().ExecContext(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	return s
+	server := servertest.Start(t, target)
+	return &serverTest{server: server, log: server.LogStatements(t), bench: New(tiny(), server.Build.Family, 3)}
 }
 
 // run does a step as a run does and gives its trial.
@@ -252,7 +213,7 @@ func shape(statement string) string {
 func (s *serverTest) checkLog(t *testing.T) {
 	got := map[string]map[string]int{}
 	name := ""
-	for _, statement := range s.logged(t) {
+	for _, statement := range s.log(t) {
 		if mark, ok := strings.CutPrefix(statement, "SELECT 'mark "); ok {
 			name = strings.TrimSuffix(mark, "'")
 			continue
@@ -348,47 +309,6 @@ func (s *serverTest) checkProportions(t *testing.T, step Step, got map[string]in
 			}
 		}
 	}
-}
-
-var (
-	loggedText    = regexp.MustCompile(`LOG:  statement: (.*)$`)
-	loggedExecute = regexp.MustCompile(`LOG:  execute [^:]*: (.*)$`)
-)
-
-func (s *serverTest) logged(t *testing.T) []string {
-	t.Helper()
-	var list []string
-	if isMySQL(s.bench.Family) {
-		rows, err := s.server.Admin().QueryContext(t.Context(), `SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log
-			WHERE command_type IN ('Query', 'Execute') ORDER BY event_time`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var text string
-			if err := rows.Scan(&text); err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, text)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		return list
-	}
-	text, err := os.ReadFile(s.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if match := loggedText.FindStringSubmatch(line); match != nil {
-			list = append(list, match[1])
-		} else if match := loggedExecute.FindStringSubmatch(line); match != nil {
-			list = append(list, match[1])
-		}
-	}
-	return list
 }
 
 // A rate that is not reached is told with both numbers, and its queries don't count.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -16,10 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/internal/build/buildtest"
-	"github.com/dbcanary/dbcanary/internal/dbms"
-	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
 	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/wire/wiretest/servertest"
 	"github.com/dbcanary/dbcanary/internal/workload"
 )
 
@@ -43,35 +40,14 @@ func TestServers(t *testing.T) {
 }
 
 type serverTest struct {
-	dbms.Server
+	*servertest.Server
 	family dbcanary.Family
-	log    string
 }
 
 func startServer(t *testing.T, target string) *serverTest {
 	t.Helper()
-	build := buildtest.Get(t, target)
-	driver := drivers.For(build.Family)
-	root := t.TempDir()
-	if err := os.Chmod(filepath.Dir(root), 0o755); err != nil { // servers of root run as another user
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "i")
-	if err := dbms.Claim(dir); err != nil {
-		t.Fatal(err)
-	}
-	server, err := driver.Start(t.Context(), dbms.StartOptions{Build: build, Dir: dir, Settings: driver.Defaults(build.Version, 256<<20)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-		defer cancel()
-		if err := errors.Join(server.Stop(ctx), dbms.Remove(dir)); err != nil {
-			t.Error(err)
-		}
-	})
-	return &serverTest{server, build.Family, filepath.Join(dir, "server.log")}
+	server := servertest.Start(t, target)
+	return &serverTest{server, server.Build.Family}
 }
 
 // load loads the tables of benchmarks, twice: the second load replaces the first.
@@ -126,7 +102,7 @@ func (s *serverTest) shop(t *testing.T) string {
 	digest := s.digest(t, "SELECT id, name, email, city, since, credit, note FROM customers ORDER BY id") +
 		s.digest(t, "SELECT id, customer, placed, weight, state FROM orders ORDER BY id")
 	for _, mode := range []string{workload.Text, workload.Prepared} {
-		logged := s.startLog(t)
+		logged := s.LogStatements(t)
 		for _, b := range list {
 			s.run(t, b, mode, 40)
 		}
@@ -136,7 +112,7 @@ func (s *serverTest) shop(t *testing.T) string {
 		}
 		// The literals of a statement sent as text and the arguments of a prepared one read
 		// alike, but for what a driver shows of their types.
-		got := plain(logged(t))
+		got := plain(strings.Join(logged(t), "\n"))
 		for _, b := range list {
 			for _, want := range strings.Split(plain(events(b, s.family, workload.Text, 40)), "\n") {
 				if want != "--" && !strings.Contains(got, want) {
@@ -314,90 +290,6 @@ func (s *serverTest) badStatement(t *testing.T) {
 	if !strings.Contains(err.Error(), "w.yaml:5:11") || !strings.Contains(strings.ToLower(err.Error()), "nosuchfunction") {
 		t.Errorf("a statement that can't be prepared: %v", err)
 	}
-}
-
-// startLog has the server log statements; the function gives them. nil on SQLite.
-func (s *serverTest) startLog(t *testing.T) func(*testing.T) string {
-	t.Helper()
-	switch s.family {
-	case dbcanary.SQLite:
-		return nil
-	case dbcanary.Postgres:
-		if err := execAll(t.Context(), s.Admin(), "ALTER SYSTEM SET log_statement = 'all'", "SELECT pg_reload_conf()"); err != nil {
-			t.Fatal(err)
-		}
-		s.waitForLog(t)
-		return s.postgresLog
-	}
-	if err := execAll(t.Context(), s.Admin(), "SET GLOBAL general_log = OFF", "TRUNCATE mysql.general_log", "SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON"); err != nil {
-		t.Fatal(err)
-	}
-	return func(t *testing.T) string {
-		return s.text(t, "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute')")
-	}
-}
-
-// waitForLog waits until new sessions see the setting.
-func (s *serverTest) waitForLog(t *testing.T) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-tick.C {
-		if s.text(t, "SHOW log_statement") == "all\n" {
-			return
-		}
-	}
-	t.Fatal("log_statement is not all after 10 s")
-}
-
-func (s *serverTest) text(t *testing.T, query string) string {
-	t.Helper()
-	rows, err := s.Admin().QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var out strings.Builder
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			t.Fatal(err)
-		}
-		out.WriteString(line + "\n")
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
-}
-
-var (
-	loggedStatement = regexp.MustCompile(`LOG:  (?:statement|execute [^:]*): (.*)$`)
-	loggedDetail    = regexp.MustCompile(`DETAIL:  [Pp]arameters: (.*)$`)
-	loggedValue     = regexp.MustCompile(`(\$\d+) = ('(?:[^']|'')*')`)
-	placeholder     = regexp.MustCompile(`\$\d+`)
-)
-
-// postgresLog puts the logged parameters into the logged statements.
-func (s *serverTest) postgresLog(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile(s.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if match := loggedStatement.FindStringSubmatch(line); match != nil {
-			list = append(list, match[1])
-		} else if match := loggedDetail.FindStringSubmatch(line); match != nil && len(list) > 0 {
-			values := map[string]string{}
-			for _, value := range loggedValue.FindAllStringSubmatch(match[1], -1) {
-				values[value[1]] = value[2]
-			}
-			list[len(list)-1] = placeholder.ReplaceAllStringFunc(list[len(list)-1], func(name string) string { return values[name] })
-		}
-	}
-	return strings.Join(list, "\n")
 }
 
 func execAll(ctx context.Context, admin *sql.DB, statements ...string) error {

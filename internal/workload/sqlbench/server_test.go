@@ -4,24 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/internal/build/buildtest"
-	"github.com/dbcanary/dbcanary/internal/dbms"
-	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
 	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/wire/wiretest/servertest"
 )
 
 // tiny has a table of 300 rows.
@@ -55,65 +47,30 @@ func TestServers(t *testing.T) {
 }
 
 type serverTest struct {
-	server dbms.Server
+	server *servertest.Server
 	world  *World
-	log    string
+	log    func(testing.TB) []string // reads what was logged; nil for a family that keeps no log
 	conn   wire.Conn
 }
 
 func startServer(t *testing.T, target string) *serverTest {
 	t.Helper()
-	got := buildtest.Get(t, target)
-	driver := drivers.For(got.Family)
-	root := t.TempDir()
-	// Servers that run as another user must get through.
-	if err := os.Chmod(filepath.Dir(root), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "instance")
-	if err := dbms.Claim(dir); err != nil {
-		t.Fatal(err)
-	}
-	settings := driver.Defaults(got.Version, 512<<20)
-	if got.Family == dbcanary.Postgres {
-		settings = append(settings, dbcanary.Setting{Name: "log_statement", Value: "all"})
-	}
-	server, err := driver.Start(t.Context(), dbms.StartOptions{Build: got, Dir: dir, Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-		defer cancel()
-		if err := errors.Join(server.Stop(ctx), dbms.Remove(dir)); err != nil {
-			t.Error(err)
-		}
-	})
-	conn, err := server.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	server := servertest.Start(t, target)
 	s := &serverTest{
-		server: server, conn: conn, log: filepath.Join(dir, "server.log"),
-		world: &World{Family: got.Family, Scale: tiny, Seed: 5},
+		server: server, log: server.LogStatements(t),
+		world: &World{Family: server.Build.Family, Scale: tiny, Seed: 5},
 	}
-	if s.world.isMySQL() {
-		s.exec(t, "SET GLOBAL log_output = 'TABLE'")
-		s.exec(t, "SET GLOBAL general_log = ON")
+	var err error
+	s.conn, err = server.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := s.conn.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return s
-}
-
-func (s *serverTest) exec(t *testing.T, statement string) {
-	t.Helper()
-	if _, err := s.server.Admin().ExecContext(t.Context(), statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
 }
 
 // mark puts a line into the server's log.
@@ -234,9 +191,13 @@ func addRows(ctx context.Context, into io.Writer, admin *sql.DB, query string) e
 
 // checkLog compares what the server logged with what the operations say.
 func (s *serverTest) checkLog(t *testing.T) {
-	logged := s.logged(t)
-	if logged == nil {
+	if s.log == nil {
 		return
+	}
+	logged := s.log(t)
+	if s.world.isMySQL() {
+		// SQL's own PREPARE is logged a second time as what it prepares and executes.
+		logged = withoutInner(logged)
 	}
 	test, name := "", ""
 	got := map[string][]string{}
@@ -278,57 +239,6 @@ func (s *serverTest) documented(o Operation) []string {
 				text = hiddenPrepare
 			}
 			list = append(list, text)
-		}
-	}
-	return list
-}
-
-var (
-	loggedText    = regexp.MustCompile(`LOG:  statement: (.*)$`)
-	loggedExecute = regexp.MustCompile(`LOG:  execute [^:]*: (.*)$`)
-	loggedDetail  = regexp.MustCompile(`DETAIL:  [Pp]arameters: \$1 = '(.*)'$`)
-	loggedPrepare = regexp.MustCompile(`^DETAIL:  prepare: `)
-)
-
-// logged reads the statements that arrived, nil for a family that keeps no log.
-func (s *serverTest) logged(t *testing.T) []string {
-	t.Helper()
-	var list []string
-	switch {
-	case s.world.Family == dbcanary.SQLite:
-		return nil
-	case s.world.isMySQL():
-		// SQL's own PREPARE is logged a second time as what it prepares and executes.
-		rows, err := s.server.Admin().QueryContext(t.Context(), `SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log
-			WHERE command_type IN ('Query', 'Execute') ORDER BY event_time`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var text string
-			if err := rows.Scan(&text); err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, text)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		return withoutInner(list)
-	}
-	text, err := os.ReadFile(s.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if match := loggedText.FindStringSubmatch(line); match != nil {
-			list = append(list, match[1])
-		} else if match := loggedExecute.FindStringSubmatch(line); match != nil {
-			list = append(list, match[1])
-		} else if match := loggedDetail.FindStringSubmatch(line); match != nil && !loggedPrepare.MatchString(line) {
-			last := &list[len(list)-1]
-			*last = strings.ReplaceAll(*last, "$1", match[1])
 		}
 	}
 	return list
