@@ -27,18 +27,11 @@ type Cost struct {
 
 // Costs gives the cost of each benchmark on each target, in the order of the plan.
 func Costs(run dbcanary.Run, trials []dbcanary.Trial) []Cost {
-	type key struct{ benchmark, target string }
-	of := map[key][]*dbcanary.Trial{}
-	for i := range trials {
-		if t := &trials[i]; t.Void == "" && t.Operations > 0 && t.ElapsedNs > 0 {
-			k := key{t.Benchmark, t.Target}
-			of[k] = append(of[k], t)
-		}
-	}
+	of := counted(trials)
 	var costs []Cost
 	for _, b := range run.Plan.Benchmarks {
 		for _, target := range run.Plan.Targets {
-			if valid := of[key{b.Label, target}]; len(valid) > 0 {
+			if valid := of[[2]string{b.Label, target}]; len(valid) > 0 {
 				cost := costOf(valid, run.Host.CPUs)
 				cost.Benchmark, cost.Target = b.Label, target
 				costs = append(costs, cost)
@@ -46,6 +39,18 @@ func Costs(run dbcanary.Run, trials []dbcanary.Trial) []Cost {
 		}
 	}
 	return costs
+}
+
+// counted gathers the trials that count by benchmark and target.
+func counted(trials []dbcanary.Trial) map[[2]string][]*dbcanary.Trial {
+	of := map[[2]string][]*dbcanary.Trial{}
+	for i := range trials {
+		if t := &trials[i]; t.Void == "" && t.Operations > 0 && t.ElapsedNs > 0 {
+			key := [2]string{t.Benchmark, t.Target}
+			of[key] = append(of[key], t)
+		}
+	}
+	return of
 }
 
 func costOf(trials []*dbcanary.Trial, cpus int) Cost {
@@ -91,20 +96,25 @@ func metricSum(t *dbcanary.Trial, names []string) float64 {
 	return sum
 }
 
-// perOperation is the median over instances of what all operations of the instance
-// took, by operation; trials where it is unknown are left out.
+// perOperation is the median over instances of what an operation of the instance took.
 func perOperation(trials []*dbcanary.Trial, value func(*dbcanary.Trial) float64) float64 {
-	type sum struct{ value, operations float64 }
-	instances := map[int]sum{}
+	return medianOfSums(trials, value, func(t *dbcanary.Trial) float64 { return float64(t.Operations) })
+}
+
+// medianOfSums is the median over instances of the sum of one value by the sum of
+// another; trials where either is unknown are left out. It is NaN if no trial is left.
+func medianOfSums(trials []*dbcanary.Trial, value, by func(*dbcanary.Trial) float64) float64 {
+	type sums struct{ value, by float64 }
+	instances := map[int]sums{}
 	for _, t := range trials {
-		if v := value(t); !math.IsNaN(v) {
+		if v, d := value(t), by(t); !math.IsNaN(v) && !math.IsNaN(d) {
 			s := instances[t.Instance]
-			instances[t.Instance] = sum{s.value + v, s.operations + float64(t.Operations)}
+			instances[t.Instance] = sums{s.value + v, s.by + d}
 		}
 	}
 	var ratios []float64
 	for _, s := range instances {
-		ratios = append(ratios, s.value/s.operations)
+		ratios = append(ratios, s.value/s.by)
 	}
 	return stat.Median(ratios)
 }

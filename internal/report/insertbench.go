@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
@@ -70,21 +69,17 @@ func (t insertTrial) exceeded(share float64) float64 {
 }
 
 func insertColumns() []insertColumn {
-	whole := wholeNumber
-	decimals := func(n int) func(float64) string {
-		return func(v float64) string { return strconv.FormatFloat(v, 'f', n, 64) }
-	}
 	const mb, gb = 1e6, 1e9
 	hostCPU := []string{"host.user_ns", "host.system_ns"}
 	return []insertColumn{
-		{"ips", whole, func(t insertTrial) float64 { return t.inserted / t.seconds }},
-		{"qps", whole, func(t insertTrial) float64 {
+		{"ips", decimals(0), func(t insertTrial) float64 { return t.inserted / t.seconds }},
+		{"qps", decimals(0), func(t insertTrial) float64 {
 			if !t.queries {
 				return 0
 			}
 			return float64(t.Operations) / t.seconds
 		}},
-		{"rps", whole, func(t insertTrial) float64 { return t.sum("disk.reads") / t.seconds }},
+		{"rps", decimals(0), func(t insertTrial) float64 { return t.sum("disk.reads") / t.seconds }},
 		{"rmbps", decimals(1), func(t insertTrial) float64 { return t.sum("disk.read_bytes") / mb / t.seconds }},
 		{"wps", decimals(1), func(t insertTrial) float64 { return t.sum("disk.writes") / t.seconds }},
 		{"wmbps", decimals(1), func(t insertTrial) float64 { return t.sum("disk.written_bytes") / mb / t.seconds }},
@@ -92,15 +87,15 @@ func insertColumns() []insertColumn {
 		{"rkbpq", decimals(3), func(t insertTrial) float64 { return t.sum("disk.read_bytes") / 1024 / t.count() }},
 		{"wpi", decimals(3), func(t insertTrial) float64 { return t.sum("disk.writes") / t.inserted }},
 		{"wkbpi", decimals(3), func(t insertTrial) float64 { return t.sum("disk.written_bytes") / 1024 / t.inserted }},
-		{"csps", whole, func(t insertTrial) float64 { return t.sum("host.context_switches") / t.seconds }},
+		{"csps", decimals(0), func(t insertTrial) float64 { return t.sum("host.context_switches") / t.seconds }},
 		{"cpups", decimals(1), func(t insertTrial) float64 { return t.sum(hostCPU...) / 1e7 / t.seconds / float64(t.cpus) }},
 		{"cspq", decimals(3), func(t insertTrial) float64 { return t.sum("host.context_switches") / t.count() }},
-		{"cpupq", whole, func(t insertTrial) float64 { return t.sum(hostCPU...) / 1e3 / t.count() }},
+		{"cpupq", decimals(0), func(t insertTrial) float64 { return t.sum(hostCPU...) / 1e3 / t.count() }},
 		{"dbgb1", decimals(3), func(t insertTrial) float64 { return t.sum(insertbench.TableBytes) / gb }},
 		{"rss", decimals(1), func(t insertTrial) float64 { return t.sum("server.rss_bytes") / gb }},
 		{"maxop", decimals(3), func(t insertTrial) float64 { return float64(t.LatencyNs.Max) / 1e9 }},
-		{"p50", whole, func(t insertTrial) float64 { return t.exceeded(0.5) }},
-		{"p99", whole, func(t insertTrial) float64 { return t.exceeded(0.99) }},
+		{"p50", decimals(0), func(t insertTrial) float64 { return t.exceeded(0.5) }},
+		{"p99", decimals(0), func(t insertTrial) float64 { return t.exceeded(0.99) }},
 	}
 }
 

@@ -16,35 +16,29 @@ type costColumn struct {
 	print func(float64) string
 }
 
-func sixDecimals(v float64) string { return strconv.FormatFloat(v, 'f', 6, 64) }
-
-func threeDecimals(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
-
 // shortDecimals is a number with up to three decimals: awk prints it as a number.
 func shortDecimals(v float64) string {
-	return strings.TrimSuffix(strings.TrimRight(threeDecimals(v), "0"), ".")
+	return strings.TrimSuffix(strings.TrimRight(fixed(v, 3, missing), "0"), ".")
 }
-
-func wholeNumber(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
 
 // publishedCosts are the columns of the published tables.
 func publishedCosts() []costColumn {
 	return []costColumn{
-		{"cpu/o", func(c Cost) float64 { return c.CPUPercent }, sixDecimals},
-		{"cs/o", func(c Cost) float64 { return c.Switches }, threeDecimals},
+		{"cpu/o", func(c Cost) float64 { return c.CPUPercent }, decimals(6)},
+		{"cs/o", func(c Cost) float64 { return c.Switches }, decimals(3)},
 		{"r/o", func(c Cost) float64 { return c.Reads }, shortDecimals},
 		{"rKB/o", func(c Cost) float64 { return c.ReadKB }, shortDecimals},
 		{"wKB/o", func(c Cost) float64 { return c.WriteKB }, shortDecimals},
-		{"o/s", func(c Cost) float64 { return c.Rate }, wholeNumber},
+		{"o/s", func(c Cost) float64 { return c.Rate }, decimals(0)},
 	}
 }
 
 // cpuCosts are CPU times, which compare between hosts as percentages do not.
 func cpuCosts() []costColumn {
 	return []costColumn{
-		{"server_us/o", func(c Cost) float64 { return c.ServerUs }, threeDecimals},
-		{"client_us/o", func(c Cost) float64 { return c.ClientUs }, threeDecimals},
-		{"host_us/o", func(c Cost) float64 { return c.HostUs }, threeDecimals},
+		{"server_us/o", func(c Cost) float64 { return c.ServerUs }, decimals(3)},
+		{"client_us/o", func(c Cost) float64 { return c.ClientUs }, decimals(3)},
+		{"host_us/o", func(c Cost) float64 { return c.HostUs }, decimals(3)},
 	}
 }
 

@@ -13,6 +13,20 @@ import (
 // missing stands where there is no number.
 const missing = "-"
 
+// fixed prints a number with so many decimals, as awk's "%.2f" does, and unknown if
+// it is none.
+func fixed(value float64, decimals int, unknown string) string {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return unknown
+	}
+	return strconv.FormatFloat(value, 'f', decimals, 64)
+}
+
+// decimals prints known numbers with so many of them.
+func decimals(n int) func(float64) string {
+	return func(value float64) string { return fixed(value, n, missing) }
+}
+
 // ratioText gives a ratio with three decimals, fewer where they would say nothing.
 func ratioText(ratio float64) string {
 	switch {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,10 +177,7 @@ func (s *waitSum) rows() [][]string {
 
 // microseconds prints nanoseconds; without anything to divide by there is none.
 func microseconds(ns float64) string {
-	if math.IsNaN(ns) || math.IsInf(ns, 0) {
-		return "-"
-	}
-	return strconv.FormatFloat(ns/1e3, 'f', 3, 64)
+	return fixed(ns/1e3, 3, missing)
 }
 
 // writeWaitsMarkdown writes the same as tables.

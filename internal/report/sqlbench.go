@@ -110,13 +110,13 @@ func (r *Report) writeTestTotals(b *strings.Builder, operations []operationSecon
 	for i, target := range r.Run.Plan.Targets {
 		row := []string{clean(target)}
 		for _, test := range tests {
-			row = append(row, threeDecimals(sums[test][i]))
+			row = append(row, fixed(sums[test][i], 3, missing))
 		}
 		relative := math.NaN()
 		if total[0] > 0 {
 			relative = total[i] / total[0]
 		}
-		rows = append(rows, append(row, threeDecimals(total[i]), hundredths(relative)))
+		rows = append(rows, append(row, fixed(total[i], 3, missing), hundredths(relative)))
 	}
 	writeColumns(b, rows)
 	if left > 0 {
@@ -142,7 +142,7 @@ func (r *Report) writeOperations(b *strings.Builder, operations []operationSecon
 				row = append(row, "NA"+o.flags[i])
 				continue
 			}
-			row = append(row, threeDecimals(seconds))
+			row = append(row, fixed(seconds, 3, missing))
 		}
 		for _, seconds := range o.seconds[1:] {
 			row = append(row, hundredths(seconds/o.seconds[0]))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/exchange"
-	"github.com/dbcanary/dbcanary/stat"
 )
 
 // sweep is a benchmark that was measured at several numbers of connections.
@@ -57,35 +56,22 @@ func (p sweepPoint) clients() string {
 // eventRates gives events by second, by benchmark and target: the median over
 // instances. Of imported results that tell no events it is the rate that they tell.
 func (r *Report) eventRates() map[[2]string]float64 {
-	type sum struct{ events, seconds float64 }
 	imported := map[string]bool{}
 	for _, target := range r.Run.Targets {
 		imported[target.Name] = target.Build.Provider == exchange.ProviderImport
 	}
-	instances := map[[2]string]map[int]sum{}
-	for i := range r.trials {
-		t := &r.trials[i]
-		events := t.Events
-		if events == 0 && imported[t.Target] {
-			events = t.Operations
+	events := func(t *dbcanary.Trial) float64 {
+		switch {
+		case t.Events > 0:
+			return float64(t.Events)
+		case imported[t.Target]:
+			return float64(t.Operations)
 		}
-		if t.Void != "" || t.ElapsedNs <= 0 || events <= 0 {
-			continue
-		}
-		key := [2]string{t.Benchmark, t.Target}
-		if instances[key] == nil {
-			instances[key] = map[int]sum{}
-		}
-		s := instances[key][t.Instance]
-		instances[key][t.Instance] = sum{s.events + float64(events), s.seconds + float64(t.ElapsedNs)/1e9}
+		return math.NaN()
 	}
 	rates := map[[2]string]float64{}
-	for key, of := range instances {
-		var values []float64
-		for _, s := range of {
-			values = append(values, s.events/s.seconds)
-		}
-		rates[key] = stat.Median(values)
+	for key, trials := range counted(r.trials) {
+		rates[key] = medianOfSums(trials, events, func(t *dbcanary.Trial) float64 { return float64(t.ElapsedNs) / 1e9 })
 	}
 	return rates
 }
@@ -110,10 +96,10 @@ func (r *Report) writeSweep(w io.Writer, _ Options) error {
 			row := []string{p.clients()}
 			base := rateOf(rates, p.label, r.base())
 			for _, target := range r.Run.Plan.Targets {
-				row = append(row, fixed(rateOf(rates, p.label, target), 2))
+				row = append(row, fixed(rateOf(rates, p.label, target), 2, ""))
 			}
 			for _, target := range r.compared() {
-				row = append(row, fixed(base/rateOf(rates, p.label, target), 2))
+				row = append(row, fixed(base/rateOf(rates, p.label, target), 2, ""))
 			}
 			rows = append(rows, row)
 		}
@@ -128,14 +114,6 @@ func rateOf(rates map[[2]string]float64, label, target string) float64 {
 		return rate
 	}
 	return math.NaN()
-}
-
-// fixed prints a number with so many digits after the point, and nothing if it is unknown.
-func fixed(value float64, digits int) string {
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return ""
-	}
-	return fmt.Sprintf("%.*f", digits, value)
 }
 
 // versionNames gives family and version of each target, or its name where two are alike.
@@ -191,7 +169,7 @@ func (r *Report) writeResponse(w io.Writer, _ Options) error {
 		for _, p := range s.points {
 			cells := []cell{{text: s.name}, {text: p.clients()}}
 			for _, target := range r.Run.Plan.Targets {
-				cells = append(cells, cell{text: fixed(float64(p.threads)/rateOf(rates, p.label, target)/unit, 2)})
+				cells = append(cells, cell{text: fixed(float64(p.threads)/rateOf(rates, p.label, target)/unit, 2, "")})
 			}
 			t.add(cells...)
 		}
