@@ -2,7 +2,7 @@ GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 export CGO_ENABLED = 0
 
-.PHONY: build web demo test test-race check format accuracy bench-load bench-load-data
+.PHONY: build web demo test test-race check format accuracy bench-load bench-load-data calibrate
 
 build: web ## the program, at ./dbcanary
 	$(GO) build -trimpath -o dbcanary ./cmd/dbcanary
@@ -28,6 +28,9 @@ bench-load: build ## cost of the load generator beside sysbench and pgbench; ARG
 
 bench-load-data: build ## how fast a table is loaded beside sysbench prepare; ARGS="-load-rows 1000000 -targets mariadb@10.11 -pairs 3" for less
 	@$(GO) run ./internal/load/benchload -load-rows 10000000 -pairs 5 -memory 2048 $(ARGS)
+
+calibrate: build ## what verdicts are worth on this host, written to docs/CALIBRATION.md; goes on where it stopped; ARGS="-parts aa -time 2m", ARGS=-report
+	@$(GO) run ./internal/calibrate $(ARGS)
 
 accuracy: ## measure change-point detection: make accuracy DATA=../shared/changepoint
 	@$(GO) run ./changepoint/accuracy -data "$(DATA)"

@@ -26,7 +26,7 @@ var tiers = [][]string{
 	{"stat", "changepoint", "internal/plan", "internal/plot", "internal/profile", "internal/schematest", "internal/verdict"},
 	{"internal/wire", "internal/load", "internal/workload", "internal/probe", "internal/build", "internal/dbms", "internal/config", "web"},
 	{"internal/lab", "internal/bench", "internal/store", "internal/exchange", "internal/history", "internal/report", "internal/planfile"},
-	{"internal/ui", "internal/cli"},
+	{"internal/ui", "internal/cli", "internal/calibrate"},
 	{"cmd"},
 }
 

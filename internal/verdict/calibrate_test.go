@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/stat"
 )
 
 // The tables of docs/STATISTICS.md come from
@@ -84,17 +82,17 @@ func TestCalibrate(t *testing.T) {
 	slowdowns := []float64{0.03, 0.05, 0.10}
 	runs, meanFalse := *simulations, map[int]float64{}
 	t.Log("\n| machine | instances x blocks | suites with a false verdict | coverage | same | 3 % found | 5 % found | 10 % found |\n|---|---|---|---|---|---|---|---|")
-	for index, m := range machines() {
-		if !strings.Contains(m.name, *only) {
+	for index, m := range Machines() {
+		if !strings.Contains(m.Name, *only) {
 			continue
 		}
 		for _, instances := range []int{3, 5, 10} {
 			d := design{benchmarks: 32, instances: instances, blocks: 3}
 			r := simulate(m.noise, d, runs, slowdowns, rand.New(rand.NewPCG(uint64(index), uint64(instances))))
-			row := fmt.Sprintf("%s, %d x %d", m.name, d.instances, d.blocks)
-			t.Logf("| %s | %d x %d | %.1f %% | %.1f %% | %.0f %% | %.0f %% | %.0f %% | %.0f %% |", m.name, d.instances, d.blocks,
+			row := fmt.Sprintf("%s, %d x %d", m.Name, d.instances, d.blocks)
+			t.Logf("| %s | %d x %d | %.1f %% | %.1f %% | %.0f %% | %.0f %% | %.0f %% | %.0f %% |", m.Name, d.instances, d.blocks,
 				100*r.falseRuns, 100*r.covered, 100*r.same, 100*r.slower[0.03], 100*r.slower[0.05], 100*r.slower[0.10])
-			meanFalse[instances] += r.falseRuns / float64(len(machines()))
+			meanFalse[instances] += r.falseRuns / float64(len(Machines()))
 			// Three standard errors of the simulation are allowed for.
 			if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(runs)); r.falseRuns > limit {
 				t.Errorf("%s: %.3f of suites have a false verdict", row, r.falseRuns)
@@ -115,7 +113,7 @@ func TestCalibrate(t *testing.T) {
 			t.Errorf("%d instances: over all machines %.3f of suites have a false verdict", instances, share)
 		}
 	}
-	power := simulate(machines()[0].noise, design{benchmarks: 32, instances: 10, blocks: 3}, max(runs, 300), slowdowns, rand.New(rand.NewPCG(1, 1)))
+	power := simulate(Machines()[0].noise, design{benchmarks: 32, instances: 10, blocks: 3}, max(runs, 300), slowdowns, rand.New(rand.NewPCG(1, 1)))
 	if power.slower[0.03] < 0.7 || power.slower[0.05] < 0.98 {
 		t.Errorf("10 instances find %.2f of slowdowns by 3 %% and %.2f by 5 %%", power.slower[0.03], power.slower[0.05])
 	}
@@ -128,16 +126,16 @@ func TestSuiteSizes(t *testing.T) {
 	t.Log("\n| benchmarks | instances | machine | runs with a false verdict | coverage | 5 % found | 10 % found |\n|---|---|---|---|---|---|---|")
 	for _, benchmarks := range []int{1, 3, 10} {
 		for _, instances := range []int{3, 5, 10} {
-			for _, m := range []machine{machines()[0], machines()[3], machines()[5]} {
+			for _, m := range []Machine{Machines()[0], Machines()[3], Machines()[5]} {
 				d := design{benchmarks: benchmarks, instances: instances, blocks: 3}
-				if benchmarks == 1 && m.name != machines()[0].name {
+				if benchmarks == 1 && m.Name != Machines()[0].Name {
 					continue // nothing to share or to mix
 				}
 				r := simulate(m.noise, d, runs, []float64{0.05, 0.10}, random)
-				t.Logf("| %d | %d | %s | %.1f %% | %.1f %% | %.0f %% | %.0f %% |", benchmarks, instances, m.name,
+				t.Logf("| %d | %d | %s | %.1f %% | %.1f %% | %.0f %% | %.0f %% |", benchmarks, instances, m.Name,
 					100*r.falseRuns, 100*r.covered, 100*r.slower[0.05], 100*r.slower[0.10])
 				if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(runs)); r.falseRuns > limit {
-					t.Errorf("%d benchmarks, %d instances, %s: %.3f have a false verdict", benchmarks, instances, m.name, r.falseRuns)
+					t.Errorf("%d benchmarks, %d instances, %s: %.3f have a false verdict", benchmarks, instances, m.Name, r.falseRuns)
 				}
 			}
 		}
@@ -152,8 +150,8 @@ func TestLooksKeepTheLevel(t *testing.T) {
 	runs := *simulations
 	looks := Looks(12)
 	t.Logf("\nlooks after %v instances and at the end\n\n| machine | suites with a false verdict | coverage at the end | decided | once | instances of what is in doubt | 5 %% of every fourth found | once |\n|---|---|---|---|---|---|---|---|", looks)
-	for _, m := range machines() {
-		var unchanged, slowed outcome
+	for _, m := range Machines() {
+		var unchanged, slowed Outcome
 		for run := range runs {
 			// Half of the runs are for power.
 			d := design{benchmarks: 32, instances: 48, blocks: 3, effect: all(0)}
@@ -162,110 +160,17 @@ func TestLooksKeepTheLevel(t *testing.T) {
 				d.effect = func(b int) float64 { return map[bool]float64{true: math.Log(0.95)}[(b+run/2)%4 == 0] }
 				into, half = &slowed, float64(runs/2)
 			}
-			into.add(sequential(m.centers(d, random), looks, 12, d.effect), 1/half)
+			into.Add(Sequential(m.centers(d, random), looks, 12, 4, d.effect), 1/half)
 		}
-		t.Logf("| %s | %.1f %% | %.1f %% | %.0f %% | %.0f %% | %.1f | %.0f %% | %.0f %% |", m.name, 100*unchanged.wrong, 100*unchanged.inside,
-			100*unchanged.settled, 100*unchanged.once, unchanged.longest, 100*slowed.slower, 100*slowed.onceSlower)
-		if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(runs/2)); unchanged.wrong > limit {
-			t.Errorf("%s: %.3f of suites have a false verdict", m.name, unchanged.wrong)
+		t.Logf("| %s | %.1f %% | %.1f %% | %.0f %% | %.0f %% | %.1f | %.0f %% | %.0f %% |", m.Name, 100*unchanged.Wrong, 100*unchanged.Covered,
+			100*unchanged.Settled, 100*unchanged.Once, unchanged.Longest, 100*slowed.Slower, 100*slowed.OnceSlower)
+		if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(runs/2)); unchanged.Wrong > limit {
+			t.Errorf("%s: %.3f of suites have a false verdict", m.Name, unchanged.Wrong)
 		}
-		if slack := 3 * math.Sqrt(0.25/float64(runs*4)); slowed.slower < slowed.onceSlower-0.05-slack {
-			t.Errorf("%s: looks find %.2f of slowdowns, a single look %.2f", m.name, slowed.slower, slowed.onceSlower)
-		}
-	}
-}
-
-// outcome is what a simulated run came to, or the mean of several: whether an effect
-// was claimed that is not there, and shares of benchmarks.
-type outcome struct {
-	wrong, inside, settled, slower float64 // slower: of those that are
-	longest                        float64 // instances of the benchmark with most
-	once, onceSlower               float64 // settled and slower had all been measured alike for the same time
-}
-
-func (o *outcome) add(one outcome, weight float64) {
-	o.wrong += one.wrong * weight
-	o.inside += one.inside * weight
-	o.settled += one.settled * weight
-	o.slower += one.slower * weight
-	o.longest += one.longest * weight
-	o.once += one.once * weight
-	o.onceSlower += one.onceSlower * weight
-}
-
-// sequential measures a suite as the lab does, for as long as so many instances of
-// everything take: what is clear at a look is left out until the next one. A start
-// takes as long as four benchmarks. The instances that a benchmark was left out of
-// are gaps.
-func sequential(full [][]float64, looks []int, alike int, effect func(int) float64) outcome {
-	const start = 4
-	var o outcome
-	plan := dbcanary.Plan{Looks: looks}
-	budget := alike * (start + len(full))
-	seen := make([][]float64, len(full))
-	doubtful := make([]bool, len(full))
-	for b := range doubtful {
-		doubtful[b] = true
-	}
-	for n := 1; n <= len(full[0]); n++ {
-		cost := start
-		for b := range full {
-			value := math.NaN()
-			if doubtful[b] {
-				value = full[b][n-1]
-				cost++
-			}
-			seen[b] = append(seen[b], value)
-		}
-		budget -= cost
-		if slices.Contains(looks, n) {
-			early := shares(seen, Options{early: true}.verdictLevel(plan), effect, doubtful)
-			o.wrong = max(o.wrong, early.wrong)
-		}
-		if !slices.Contains(doubtful, true) || budget < cost {
-			break
+		if slack := 3 * math.Sqrt(0.25/float64(runs*4)); slowed.Slower < slowed.OnceSlower-0.05-slack {
+			t.Errorf("%s: looks find %.2f of slowdowns, a single look %.2f", m.Name, slowed.Slower, slowed.OnceSlower)
 		}
 	}
-	last := shares(seen, Options{}.verdictLevel(plan), effect, nil)
-	last.wrong = max(last.wrong, o.wrong)
-	for b := range seen {
-		values, _ := stat.Finite(seen[b])
-		last.longest = max(last.longest, float64(len(values)))
-		full[b] = full[b][:alike]
-	}
-	single := shares(full, DefaultLevel, effect, nil)
-	last.once, last.onceSlower = single.settled, single.slower
-	return last
-}
-
-// shares judges a suite; doubtful takes which benchmarks are.
-func shares(centers [][]float64, level float64, effect func(int) float64, doubtful []bool) outcome {
-	var o outcome
-	slow, k := 0.0, float64(len(centers))
-	metrics, verdicts := judged(centers, level)
-	for i, m := range metrics {
-		truth := effect(i)
-		if doubtful != nil {
-			doubtful[i] = verdicts[i] == dbcanary.Inconclusive
-		}
-		if truth != 0 {
-			slow++
-		}
-		switch {
-		case verdicts[i] == dbcanary.Faster, verdicts[i] == dbcanary.Slower && truth == 0:
-			o.wrong = 1
-		case verdicts[i] == dbcanary.Slower:
-			o.slower++
-		}
-		if m.interval.Contains(truth) {
-			o.inside += 1 / k
-		}
-		if verdicts[i] != dbcanary.Inconclusive {
-			o.settled += 1 / k
-		}
-	}
-	o.slower /= max(1, slow)
-	return o
 }
 
 // TestLadder simulates whole runs, from trials to verdicts, with three targets
@@ -296,7 +201,7 @@ func TestLadder(t *testing.T) {
 func TestSameIsShown(t *testing.T) {
 	runs := *simulations
 	t.Log("\n| machine | instances | slower by 2.01 %, called same | by 3 % |\n|---|---|---|---|")
-	for index, m := range machines() {
+	for index, m := range Machines() {
 		for _, instances := range []int{3, 5, 10} {
 			random := rand.New(rand.NewPCG(uint64(index), uint64(instances)))
 			share := map[float64]float64{}
@@ -311,11 +216,11 @@ func TestSameIsShown(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("| %s | %d | %.2f %% | %.2f %% |", m.name, instances, 100*share[0.0201], 100*share[0.03])
+			t.Logf("| %s | %d | %.2f %% | %.2f %% |", m.Name, instances, 100*share[0.0201], 100*share[0.03])
 			// Where benchmarks share their start they are called same together.
 			slack := 3 * math.Sqrt(0.025*0.975/float64(runs)) * math.Sqrt(max(m.shared, 1.0/32))
 			if share[0.0201] > 0.025+slack || share[0.03] > 0.01+slack {
-				t.Errorf("%s, %d instances: %.4f and %.4f called same", m.name, instances, share[0.0201], share[0.03])
+				t.Errorf("%s, %d instances: %.4f and %.4f called same", m.Name, instances, share[0.0201], share[0.03])
 			}
 		}
 	}

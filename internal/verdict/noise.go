@@ -16,6 +16,8 @@ type Variation struct {
 	Block    float64 // of the ratio in blocks of one pair of starts: what target and base have in common in a block is gone
 	Instance float64 // of the ratio between pairs of starts, as verdicts go by it
 
+	Ratios [][]float64 // log ratios of the blocks of each pair of starts; none where the benchmark was left out
+
 	degrees float64 // of freedom of the variance between pairs of starts, with what other benchmarks lend
 }
 
@@ -28,19 +30,20 @@ func Variations(plan dbcanary.Plan, trials []dbcanary.Trial) []Variation {
 	list := make([]Variation, len(subjects))
 	for i, s := range subjects {
 		s.conclude(Options{}.verdictLevel(plan), len(subjects))
-		v := Variation{Comparison: s.Comparison, degrees: s.qps.interval.DF, Instance: math.NaN()}
+		v := Variation{Comparison: s.Comparison, degrees: s.qps.interval.DF, Instance: math.NaN(), Ratios: make([][]float64, len(s.pairs.column))}
 		if !math.IsNaN(s.qps.p) {
 			v.Instance = s.qps.se * math.Sqrt(float64(s.Instances))
 		}
-		var rates, ratios [][]float64
+		var rates [][]float64
 		for _, blocks := range s.pairs.byInstance() {
 			var target, base, ratio []float64
 			for _, b := range blocks {
 				target, base, ratio = append(target, math.Log(b.targetQPS)), append(base, math.Log(b.baseQPS)), append(ratio, b.qps)
 			}
-			rates, ratios = append(rates, target, base), append(ratios, ratio)
+			rates = append(rates, target, base)
+			v.Ratios[s.pairs.column[blocks[0].instance]] = ratio
 		}
-		v.Slice, v.Block = within(rates), within(ratios)
+		v.Slice, v.Block = within(rates), within(v.Ratios)
 		list[i] = v
 	}
 	return list
