@@ -23,8 +23,11 @@ type reportCommand struct {
 	targets    []string
 }
 
-// hostsFormat is the format of several runs.
-const hostsFormat = "hosts"
+// The formats of several runs.
+const (
+	hostsFormat   = "hosts"
+	hostsMarkdown = "hosts-md"
+)
 
 func newReportCommand(env *Env) *cobra.Command {
 	o := &reportCommand{}
@@ -38,7 +41,7 @@ format is for whom.
 With --base another target of the run takes the place of the base; several make
 one report against each of them, and share out the chance of a false verdict.
 
-With --format hosts it takes several runs, or the newest one of each host, lists
+With --format hosts (hosts-md is Markdown) it takes several runs, or the newest one of each host, lists
 what differs between them, and prints a table of servers and targets for each
 benchmark. Targets of one release stand in one column.`,
 		Example: `  dbcanary report
@@ -52,7 +55,7 @@ benchmark. Targets of one release stand in one column.`,
 	}
 	flags := cmd.Flags()
 	o.addFlags(flags)
-	flags.Lookup("format").Usage += ", " + hostsFormat
+	flags.Lookup("format").Usage += ", " + hostsFormat + ", " + hostsMarkdown
 	flags.StringArrayVar(&o.bases, "base", nil, "target that the others are compared with (default: the first of the run); may be given several times")
 	flags.StringSliceVar(&o.benchmarks, "benchmark", nil, "with --format hosts: benchmarks by label, name or shell pattern, separated by commas (default: all)")
 	flags.StringSliceVar(&o.targets, "target", nil, "with --format hosts: targets by version or name, separated by commas (default: all)")
@@ -68,7 +71,7 @@ func (o *reportCommand) run(ctx context.Context, env *Env, refs []string) error 
 		return err
 	}
 	defer st.Close()
-	if o.format == hostsFormat {
+	if o.ofHosts() {
 		return o.hosts(ctx, env, st, refs)
 	}
 	ref := "last"
@@ -82,14 +85,17 @@ func (o *reportCommand) run(ctx context.Context, env *Env, refs []string) error 
 	return o.write(env, result, false)
 }
 
+// ofHosts tells whether the report is one of several hosts.
+func (o *reportCommand) ofHosts() bool { return o.format == hostsFormat || o.format == hostsMarkdown }
+
 func (o *reportCommand) check(refs []string) error {
-	if err := oneOf("--format", o.format, append(report.Formats(), hostsFormat)); err != nil {
+	if err := oneOf("--format", o.format, append(report.Formats(), hostsFormat, hostsMarkdown)); err != nil {
 		return err
 	}
 	switch {
-	case o.format == hostsFormat && len(o.bases) > 1:
-		return dbcanary.Errorf(dbcanary.CodeUsage, "--format %s takes one --base", hostsFormat)
-	case o.format == hostsFormat:
+	case o.ofHosts() && len(o.bases) > 1:
+		return dbcanary.Errorf(dbcanary.CodeUsage, "--format %s takes one --base", o.format)
+	case o.ofHosts():
 	case len(refs) > 1:
 		return dbcanary.Errorf(dbcanary.CodeUsage, "report takes one run, or several with --format %s", hostsFormat)
 	case o.benchmarks != nil || o.targets != nil:
@@ -127,7 +133,9 @@ func (o *reportCommand) hosts(ctx context.Context, env *Env, st *store.Store, re
 		reports = append(reports, one)
 	}
 	var text bytes.Buffer
-	if err := report.Hosts(&text, reports, report.HostOptions{Benchmarks: o.benchmarks, Targets: o.targets, Verbose: o.verbose}); err != nil {
+	if err := report.Hosts(&text, reports, report.HostOptions{
+		Benchmarks: o.benchmarks, Targets: o.targets, Verbose: o.verbose, Markdown: o.format == hostsMarkdown,
+	}); err != nil {
 		return err
 	}
 	if o.output != "" {

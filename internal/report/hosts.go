@@ -16,6 +16,7 @@ type HostOptions struct {
 	Benchmarks []string // by label or published name, also as patterns of path.Match; nil for all
 	Targets    []string // by version or name; nil for all
 	Verbose    bool     // below each table the verdict and interval of each number
+	Markdown   bool     // else text
 }
 
 // hostRow is one run of the report: a line of its tables.
@@ -27,8 +28,8 @@ type hostRow struct {
 }
 
 // Hosts writes tables of one benchmark over servers and targets, in the layout of
-// the published reports: relative QPS with two decimals, a line for each report,
-// in their order. What differs between the hosts beside the host stands above
+// the published reports or as Markdown: relative QPS with two decimals, a line for
+// each report, in their order. What differs between the hosts beside the host stands above
 // them. Reports against bases that are not the same release, an unknown benchmark
 // or target, and no report at all are errors with CodeUsage.
 func Hosts(w io.Writer, reports []*Report, options HostOptions) error {
@@ -49,9 +50,27 @@ func Hosts(w io.Writer, reports []*Report, options HostOptions) error {
 	var b strings.Builder
 	h.writeDifferences(&b)
 	for _, label := range benchmarks {
-		h.writeTable(&b, label)
+		if options.Markdown {
+			h.markdownTable(&b, label)
+		} else {
+			h.writeTable(&b, label)
+		}
 	}
 	return writeAll(w, &b)
+}
+
+// item writes a line of what differs: text of its own, or of the list below one.
+func (h *hostTables) item(b *strings.Builder, inList bool, text string) {
+	text = clean(text)
+	switch {
+	case h.options.Markdown && inList:
+		text = "  - " + escapeMarkdown(text)
+	case h.options.Markdown:
+		text = "- " + escapeMarkdown(text)
+	case inList:
+		text = "- " + text
+	}
+	b.WriteString(text + "\n")
 }
 
 // hostTables puts the report together.
@@ -183,13 +202,13 @@ func chooseBenchmarks(labels, wanted []string) ([]string, error) {
 
 // writeDifferences lists the servers and whatever differs beside the target.
 func (h *hostTables) writeDifferences(b *strings.Builder) {
-	b.WriteString("The servers are\n")
+	h.item(b, false, "The servers are")
 	for _, row := range h.rows {
 		text := strings.TrimPrefix(strings.TrimPrefix(hostText(row.report.Run.Host), row.report.Run.Host.Name), ", ")
 		if text == "" {
 			text = "nothing else is known of it"
 		}
-		fmt.Fprintf(b, "- %s: %s\n", row.name, clean(text))
+		h.item(b, true, row.name+": "+text)
 	}
 	h.writeFact(b, "The benchmark is run with", func(r *Report) string { return workText(r.Run.Plan) })
 	h.writeFact(b, "CPUs of server and client", func(r *Report) string { return string(r.Run.Plan.Placement) })
@@ -207,7 +226,11 @@ func (h *hostTables) writeDifferences(b *strings.Builder) {
 			return "not in this run"
 		})
 	}
-	b.WriteString("\nrQPS is QPS / QPS of " + clean(h.base) + ": above 1 is faster\n")
+	about := "rQPS is QPS / QPS of " + clean(h.base) + ": above 1 is faster"
+	if h.options.Markdown {
+		about = escapeMarkdown(about)
+	}
+	b.WriteString("\n" + about + "\n")
 }
 
 // writeFact writes what a fact is: once if it is the same everywhere and nothing
@@ -221,14 +244,14 @@ func (h *hostTables) writeFact(b *strings.Builder, title string, fact func(*Repo
 	switch {
 	case same && facts[0] == "":
 	case same:
-		fmt.Fprintf(b, "%s: %s\n", title, facts[0])
+		h.item(b, false, title+": "+facts[0])
 	default:
-		b.WriteString(title + "\n")
+		h.item(b, false, title)
 		for i, row := range h.rows {
 			if facts[i] == "" {
 				facts[i] = "not known"
 			}
-			fmt.Fprintf(b, "- %s: %s\n", row.name, facts[i])
+			h.item(b, true, row.name+": "+facts[i])
 		}
 	}
 }
@@ -258,6 +281,38 @@ func (r *Report) identity(target string) string {
 	return ""
 }
 
+// ratios are the relative QPS of a benchmark by row and column, as they are printed.
+func (h *hostTables) ratios(label string) [][]string {
+	all := make([][]string, len(h.rows))
+	for i, row := range h.rows {
+		for _, column := range h.columns {
+			all[i] = append(all[i], hundredths(row.comparison(label, column).QPSRatio.Ratio))
+		}
+	}
+	return all
+}
+
+// markdownTable writes a benchmark as a table below a heading.
+func (h *hostTables) markdownTable(b *strings.Builder, label string) {
+	t := &table{columns: []column{{title: "server"}}}
+	for _, name := range h.columns {
+		t.columns = append(t.columns, column{title: "rQPS " + name, right: true})
+	}
+	for i, ratios := range h.ratios(label) {
+		cells := []cell{{text: h.rows[i].name}}
+		for _, text := range ratios {
+			cells = append(cells, cell{text: text})
+		}
+		t.add(cells...)
+	}
+	one := block{title: label, table: t}
+	if h.options.Verbose {
+		one.after = h.verdicts(label)
+	}
+	b.WriteString("\n")
+	one.markdown(b)
+}
+
 // writeTable writes a benchmark in the layout of the published tables.
 func (h *hostTables) writeTable(b *strings.Builder, label string) {
 	fmt.Fprintf(b, "\n%s\n", clean(label))
@@ -266,7 +321,7 @@ func (h *hostTables) writeTable(b *strings.Builder, label string) {
 	for _, row := range h.rows {
 		first = max(first, displayWidth(row.name))
 	}
-	line := func(head string, cells []string) {
+	write := func(head string, cells []string) {
 		b.WriteString(head)
 		pending := first - displayWidth(head)
 		for i, one := range cells {
@@ -281,18 +336,16 @@ func (h *hostTables) writeTable(b *strings.Builder, label string) {
 		titles = append(titles, clean(column))
 		rules = append(rules, strings.Repeat("-", max(len("rQPS"), displayWidth(clean(column)))))
 	}
-	line("", above)
-	line("server", titles)
-	line(strings.Repeat("-", len("server")), rules)
-	for _, row := range h.rows {
-		cells := []string{}
-		for _, column := range h.columns {
-			cells = append(cells, hundredths(row.comparison(label, column).QPSRatio.Ratio))
-		}
-		line(row.name, cells)
+	write("", above)
+	write("server", titles)
+	write(strings.Repeat("-", len("server")), rules)
+	for i, ratios := range h.ratios(label) {
+		write(h.rows[i].name, ratios)
 	}
 	if h.options.Verbose {
-		h.writeVerdicts(b, label)
+		for _, one := range h.verdicts(label) {
+			b.WriteString(clean(one.text) + "\n")
+		}
 	}
 }
 
@@ -301,14 +354,17 @@ func (row hostRow) comparison(label, column string) dbcanary.Comparison {
 	return row.report.comparison(label, row.targets[column])
 }
 
-func (h *hostTables) writeVerdicts(b *strings.Builder, label string) {
+// verdicts says of each number of a benchmark what it means.
+func (h *hostTables) verdicts(label string) []line {
+	var list []line
 	for _, row := range h.rows {
 		for _, column := range h.columns {
 			c := row.comparison(label, column)
 			if math.IsNaN(c.QPSRatio.Ratio) {
 				continue
 			}
-			fmt.Fprintf(b, "%s, %s: %s, %s interval %s\n", row.name, clean(column), c.Verdict, percentText(c.Level), intervalText(c.QPSRatio))
+			list = append(list, line{text: fmt.Sprintf("%s, %s: %s, %s interval %s", row.name, column, c.Verdict, percentText(c.Level), intervalText(c.QPSRatio))})
 		}
 	}
+	return list
 }

@@ -123,11 +123,13 @@ func TestHosts(t *testing.T) {
 			s.run.Plan.Targets, s.run.Targets = s.run.Plan.Targets[:2], s.run.Targets[:2]
 		}),
 	}
-	var b strings.Builder
-	if err := Hosts(&b, reports, HostOptions{Verbose: true}); err != nil {
-		t.Fatal(err)
-	}
-	datadriven.RunTest(t, "testdata/hosts", func(*testing.T, *datadriven.TestData) string { return b.String() })
+	datadriven.RunTest(t, "testdata/hosts", func(t *testing.T, d *datadriven.TestData) string {
+		var b strings.Builder
+		if err := Hosts(&b, reports, HostOptions{Verbose: true, Markdown: d.Cmd == "markdown"}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	})
 }
 
 func TestHosts_Refuses(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,9 +25,37 @@ func (r *Report) writeRQPS(w io.Writer, _ Options) error {
 		header = append(header, fmt.Sprintf("col-%d", i+1))
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.Join(header, "\t"))
-	rows := map[string][]string{}
+	names, rows := r.rqps()
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s\t%s\n", strings.Join(rows[name], "\t"), name)
+	}
+	return writeAll(w, &b)
+}
+
+// writeRQPSMarkdown writes the same as a table.
+func (r *Report) writeRQPSMarkdown(w io.Writer, _ Options) error {
+	var b strings.Builder
+	t := &table{columns: []column{{title: "benchmark"}}}
+	for _, target := range r.compared() {
+		t.columns = append(t.columns, column{title: target, right: true})
+	}
+	names, rows := r.rqps()
+	for _, name := range names {
+		cells := []cell{{text: name}}
+		for _, text := range rows[name] {
+			cells = append(cells, cell{text: text})
+		}
+		t.add(cells...)
+	}
+	block{title: "QPS relative to " + r.base(), table: t}.markdown(&b)
+	return writeAll(w, &b)
+}
+
+// rqps gives the published names of the benchmarks in their order, and of each the
+// relative QPS of the targets.
+func (r *Report) rqps() (names []string, rows map[string][]string) {
+	rows = map[string][]string{}
 	published := map[string]string{}
-	var names []string
 	for _, c := range r.Comparisons {
 		name := published[c.Benchmark]
 		if name == "" {
@@ -39,10 +66,7 @@ func (r *Report) writeRQPS(w io.Writer, _ Options) error {
 		rows[name] = append(rows[name], hundredths(c.QPSRatio.Ratio))
 	}
 	sortPublished(names)
-	for _, name := range names {
-		fmt.Fprintf(&b, "%s\t%s\n", strings.Join(rows[name], "\t"), name)
-	}
-	return writeAll(w, &b)
+	return names, rows
 }
 
 // writeSummary writes the summary of groups in the layout of the published
@@ -75,10 +99,7 @@ func (r *Report) writeSummary(w io.Writer, _ Options) error {
 
 // hundredths prints a ratio as the published scripts do (awk's "%.2f"), "NA" if there is none.
 func hundredths(ratio float64) string {
-	if math.IsNaN(ratio) {
-		return "NA"
-	}
-	return strconv.FormatFloat(ratio, 'f', 2, 64)
+	return fixed(ratio, 2, "NA")
 }
 
 // publishedName is the name of a benchmark in published tables. One that the

@@ -74,6 +74,7 @@ func writers() []writer {
 		{"json", (*Report).writeJSON},
 		{"csv", (*Report).writeCSV},
 		{"rqps", perBase((*Report).writeRQPS)},
+		{"rqps-md", perBase((*Report).writeRQPSMarkdown)},
 		{"summary", (*Report).writeSummaries},
 		{"metrics", perBase((*Report).writeMetrics)},
 		{"waits", (*Report).writeWaits},
