@@ -12,8 +12,8 @@ const (
 )
 
 // Estimate is a ratio to the base with its interval. All three are NaN when
-// there was nothing to estimate from; Low and High are 0 and +Inf when one
-// instance gives no interval.
+// there was nothing to estimate from; Low and High are 0 and +Inf when there is no
+// interval: of one instance, or of numbers that don't vary.
 type Estimate struct {
 	Ratio float64
 	Low   float64

@@ -72,21 +72,25 @@ type pairs struct {
 	column      map[int]int
 	void        int // void slices of target and base
 	voidReason  string
+	targetVoid  int
+	baseVoid    int
 	targetValid int // valid slices
 	baseValid   int
-	idle        int // blocks that dropped out because a slice did not finish one operation
+	idle        int   // blocks that dropped out because a slice did not finish one operation
+	alone       block // rate and CPU of the one side that was measured, if the other was not; else NaN
 }
 
 func (index trialIndex) pairs(benchmark, base, target string) pairs {
 	baseTrials, targetTrials := index.valid[place{benchmark, base}], index.valid[place{benchmark, target}]
-	p := pairs{column: index.column, targetValid: len(targetTrials), baseValid: len(baseTrials)}
+	p := pairs{column: index.column, targetValid: len(targetTrials), baseValid: len(baseTrials), alone: alone(targetTrials, baseTrials)}
 	reasons := map[string]int{}
-	for _, name := range []string{base, target} {
+	for name, void := range map[string]*int{base: &p.baseVoid, target: &p.targetVoid} {
 		for reason, count := range index.void[place{benchmark, name}] {
-			p.void += count
+			*void += count
 			reasons[reason] += count
 		}
 	}
+	p.void = p.baseVoid + p.targetVoid
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
 		if p.voidReason == "" || reasons[reason] > reasons[p.voidReason] {
 			p.voidReason = reason
@@ -118,6 +122,33 @@ func (index trialIndex) pairs(benchmark, base, target string) pairs {
 	return p
 }
 
+// alone gives what is known of a side whose counterpart has no slice that counts:
+// there is no ratio, but a rate.
+func alone(targetTrials, baseTrials map[spot]*dbcanary.Trial) block {
+	nan := math.NaN()
+	b := block{targetQPS: nan, baseQPS: nan, targetCPU: nan, baseCPU: nan}
+	if len(baseTrials) == 0 {
+		b.targetQPS, b.targetCPU = medianOf(targetTrials, (*dbcanary.Trial).QPS), medianOf(targetTrials, cpuPerOperation)
+	}
+	if len(targetTrials) == 0 {
+		b.baseQPS, b.baseCPU = medianOf(baseTrials, (*dbcanary.Trial).QPS), medianOf(baseTrials, cpuPerOperation)
+	}
+	return b
+}
+
+// medianOf is the median over instances of each instance's median.
+func medianOf(trials map[spot]*dbcanary.Trial, value func(*dbcanary.Trial) float64) float64 {
+	instances := map[int][]float64{}
+	for at, trial := range trials {
+		instances[at.instance] = append(instances[at.instance], value(trial))
+	}
+	var medians []float64
+	for _, values := range instances {
+		medians = append(medians, stat.Median(values))
+	}
+	return stat.Median(medians)
+}
+
 func pairUp(at spot, target, base *dbcanary.Trial) block {
 	b := block{
 		spot: at, target: target, base: base,
@@ -145,6 +176,12 @@ func cpuPerOperation(trial *dbcanary.Trial) float64 {
 }
 
 func (p pairs) blocks() int { return len(p.list) }
+
+// mostlyVoid tells whether a side has more slices that don't count, idle ones among
+// them, than slices that do: those that are left are no fair sample of it.
+func (p pairs) mostlyVoid() bool {
+	return p.targetVoid+p.idle > p.targetValid-p.idle || p.baseVoid+p.idle > p.baseValid-p.idle
+}
 
 // byInstance gives the blocks of each instance, in the order of instances.
 func (p pairs) byInstance() [][]block {

@@ -19,7 +19,13 @@ func (s *subject) reason(design stat.Design, verdictLevel float64) string {
 	case s.Instances == 0:
 		return s.nothing()
 	case math.IsNaN(s.qps.p):
-		return fmt.Sprintf("one instance; two starts of the same server can differ by some %% for as long as they live, so %s is provisional", change(e.Ratio))
+		return fmt.Sprintf("one instance; two starts of the same server can differ by some %% for as long as they live, so %s is provisional: more starts would tell", change(e.Ratio))
+	case s.pairs.mostlyVoid():
+		return fmt.Sprintf("more slices dropped out than count%s; those that are left (%s) may not be typical: it takes a run in which most count",
+			because(s.pairs.voidReason), change(e.Ratio))
+	case s.qps.isCopied():
+		return fmt.Sprintf("every start gave the same ratio (%s), as rounded or copied numbers do and no server does, so nothing tells how much starts differ: it takes exact rates",
+			change(e.Ratio))
 	}
 	switch s.Verdict {
 	case dbcanary.Faster, dbcanary.Slower:
@@ -104,13 +110,22 @@ func (s *subject) moreInstances(design stat.Design, verdictLevel float64) (more 
 // change says a ratio as a user would: "3.1 % slower".
 func change(ratio float64) string {
 	switch {
+	case ratio > mostTimes:
+		return fmt.Sprintf("more than %d times as fast", mostTimes)
 	case ratio >= 2:
 		return fmt.Sprintf("%.3g times as fast", ratio)
 	case ratio >= 1:
 		return percent(ratio-1) + " faster"
+	case ratio >= 0.1:
+		return percent(1-ratio) + " slower"
+	case ratio >= 1.0/mostTimes:
+		return fmt.Sprintf("%.2g times as fast", ratio)
 	}
-	return percent(1-ratio) + " slower"
+	return fmt.Sprintf("less than 1/%d as fast", mostTimes)
 }
+
+// mostTimes is where a ratio has no meaning but "very much".
+const mostTimes = 1000
 
 // span says an interval of ratios.
 func span(e dbcanary.Estimate) string {

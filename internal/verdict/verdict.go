@@ -224,6 +224,14 @@ func (m metric) judge(minEffect, verdictLevel float64) dbcanary.Verdict {
 	return dbcanary.Inconclusive
 }
 
+// leastSpread of a logarithm is what counters and clocks of nanoseconds can show:
+// starts of a real server differ by more.
+const leastSpread = 1e-9
+
+// isCopied tells that every instance gave the same ratio, so that nothing shows how
+// much starts differ: numbers were rounded or copied.
+func (m metric) isCopied() bool { return m.interval.N > 1 && m.se < leastSpread }
+
 func opposite(v dbcanary.Verdict) dbcanary.Verdict {
 	switch v {
 	case dbcanary.Faster:
@@ -245,28 +253,42 @@ func withLevel(interval stat.Interval, level float64) stat.Interval {
 	return interval
 }
 
-func ratio(interval stat.Interval) dbcanary.Estimate {
-	e := interval.Exp()
+func (m metric) ratio() dbcanary.Estimate {
+	e := m.interval.Exp()
 	if math.IsNaN(e.Estimate) {
 		return dbcanary.Estimate{Ratio: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	}
+	if m.isCopied() {
+		return dbcanary.Estimate{Ratio: e.Estimate, Low: 0, High: math.Inf(1)}
 	}
 	return dbcanary.Estimate{Ratio: e.Estimate, Low: e.Low, High: e.High}
 }
 
 // conclude fills what the report shows from the metrics.
 func (s *subject) conclude(verdictLevel float64, family int) {
-	s.QPSRatio, s.CPURatio = ratio(s.qps.interval), ratio(s.cpu.interval)
+	s.QPSRatio, s.CPURatio = s.qps.ratio(), s.cpu.ratio()
 	s.QPS, s.BaseQPS = s.pairs.medians(func(b block) (float64, float64) { return b.targetQPS, b.baseQPS })
 	s.CPUUs, s.BaseCPU = s.pairs.medians(func(b block) (float64, float64) { return b.targetCPU, b.baseCPU })
+	if s.pairs.blocks() == 0 {
+		s.QPS, s.BaseQPS, s.CPUUs, s.BaseCPU = s.pairs.alone.targetQPS, s.pairs.alone.baseQPS, s.pairs.alone.targetCPU, s.pairs.alone.baseCPU
+	}
 	s.Instances, s.Blocks, s.VoidSlices = s.qps.interval.N, s.pairs.blocks(), s.pairs.void
-	s.Verdict = s.qps.judge(s.MinEffect, verdictLevel)
+	s.Verdict = s.judge(s.qps, verdictLevel)
 	if !math.IsNaN(s.cpu.interval.Estimate) {
-		s.CPUVerdict = opposite(s.cpu.judge(s.MinEffect, verdictLevel)) // more CPU is worse
+		s.CPUVerdict = opposite(s.judge(s.cpu, verdictLevel)) // more CPU is worse
 	}
 	design := s.design(verdictLevel, family)
 	s.MinDetectable = s.minDetectable(design)
 	s.Reason = s.reason(design, verdictLevel)
 	s.Warnings = s.warnings()
+}
+
+// judge gives the verdict of a metric, unless what was measured can't carry one.
+func (s *subject) judge(m metric, verdictLevel float64) dbcanary.Verdict {
+	if m.isCopied() || s.pairs.mostlyVoid() {
+		return dbcanary.Inconclusive
+	}
+	return m.judge(s.MinEffect, verdictLevel)
 }
 
 // design is the test that the first, strictest step of Holm makes.

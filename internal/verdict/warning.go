@@ -31,9 +31,6 @@ func (s *subject) warnings() []string {
 		add("varies far more from start to start than the other benchmarks (sd %s against %s)",
 			percent(s.qps.interval.SE*math.Sqrt(float64(s.Instances))), percent(math.Sqrt(s.qps.family)))
 	}
-	if s.Instances > 1 && s.qps.interval.SE == 0 {
-		add("every instance gave the same ratio, which no real server does: the interval means nothing")
-	}
 	if text := s.errorWarning(); text != "" {
 		add("%s", text)
 	}
@@ -76,17 +73,25 @@ func (s *subject) writeWarning() string {
 
 // witnessWarning tells when QPS and CPU per operation do not tell the same story.
 func (s *subject) witnessWarning() string {
+	cost := fmt.Sprintf("%s more CPU per statement", percent(s.CPURatio.Ratio-1))
+	if s.CPURatio.Ratio < 1 {
+		cost = fmt.Sprintf("%s less CPU per statement", percent(1-s.CPURatio.Ratio))
+	}
 	switch (pair{s.Verdict, s.CPUVerdict}) {
 	case pair{dbcanary.Slower, dbcanary.Same}:
 		return "QPS is lower but the server spends the same CPU per statement: look at waits, placement and the client"
 	case pair{dbcanary.Slower, dbcanary.Faster}:
-		return "QPS is lower although the server spends less CPU per statement: look at waits, placement and the client"
+		return "QPS is lower although the server spends " + cost + ": look at waits, placement and the client"
 	case pair{dbcanary.Faster, dbcanary.Same}:
 		return "QPS is higher but the server spends the same CPU per statement: less waiting, or placement"
 	case pair{dbcanary.Faster, dbcanary.Slower}:
-		return "QPS is higher although the server spends more CPU per statement: with more connections it may be slower"
+		return "QPS is higher although the server spends " + cost + ": with more connections it may be slower"
 	case pair{dbcanary.Same, dbcanary.Slower}:
-		return fmt.Sprintf("QPS is the same but the server spends %s more CPU per statement", percent(s.CPURatio.Ratio-1))
+		return "QPS is the same but the server spends " + cost + ": with more connections it may be slower"
+	case pair{dbcanary.Same, dbcanary.Faster}:
+		return "QPS is the same although the server spends " + cost + ": something else than its CPU sets the rate"
+	case pair{dbcanary.Inconclusive, dbcanary.Slower}, pair{dbcanary.Inconclusive, dbcanary.Faster}:
+		return "QPS can't tell, but the server clearly spends " + cost
 	}
 	return ""
 }
