@@ -60,6 +60,9 @@ type Change struct {
 	Fix                    *Fix     // whether a fix that is known restored the level, or nil
 }
 
+// Position is the place of the first value after the change, among those of the finding.
+func (c Change) Position() int { return c.at }
+
 // Bad tells whether the change is one for the worse, or may be.
 func (c Change) Bad() bool { return c.Word != "faster" && c.Word != "better" }
 

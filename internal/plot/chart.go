@@ -38,7 +38,15 @@ type Series struct {
 type Value struct {
 	Y, Low, High float64
 	Look         Look
-	Text         string // beside it, where there is room
+	Text         string  // beside it, where there is room
+	Change       *Change // of lines: a change point before it; nil for none
+}
+
+// Change is a change point: a line's level shifts between the value before and this one.
+type Change struct {
+	Look    Look
+	Suspect bool   // too few values follow to be sure
+	Text    string // "slower by 15 %"
 }
 
 // Look is how a value is painted.

@@ -102,6 +102,9 @@ func (d *drawing) linePanel(panel Panel, p plotArea, whiskers bool) {
 			ends = append(ends, end)
 		}
 	}
+	for _, series := range panel.Series {
+		d.changePoints(p, series, x, labels)
+	}
 	d.nameEnds(ends, p)
 	d.scene.add(line(p.x, p.y+p.height, p.x+p.width, p.y+p.height, soft, 1))
 	d.nameAxis(s, shown, p.y+p.height, x)
@@ -161,6 +164,24 @@ func (d *drawing) seriesLine(p plotArea, s Series, x func(int) float64, ink colo
 		d.scene.add(titled(mark, s.Name+", "+labels[i]+": "+p.axis.exact(v.Y)))
 	}
 	return end, ok
+}
+
+// changePoints marks the changes of a line by rings on it, each halfway between the
+// values that the change lies between.
+func (d *drawing) changePoints(p plotArea, s Series, x func(int) float64, labels []string) {
+	for i, v := range s.Values {
+		if i == 0 || v.Change == nil || !known(v.Y) {
+			continue
+		}
+		ring := disc{x: (x(i-1) + x(i)) / 2, y: p.yOf(v.Y), radius: 4.5, fill: paper, stroke: v.Change.Look.ink(), width: 2.25}
+		if before := s.Values[i-1].Y; known(before) {
+			ring.y = (p.yOf(before) + p.yOf(v.Y)) / 2
+		}
+		if v.Change.Suspect {
+			ring.width = 1
+		}
+		d.scene.add(titled(ring, s.Name+", "+labels[i]+": "+v.Change.Text))
+	}
 }
 
 // titled gives a shape a tooltip.

@@ -139,6 +139,9 @@ func (r *Report) Chart(o ChartOptions) (*plot.Scene, error) {
 	case "bars":
 		return plot.Bars(m.chart(m.byBenchmark))
 	case "lines":
+		if err := m.findChanges(); err != nil {
+			return nil, err
+		}
 		return plot.Lines(m.chart(m.overTargets))
 	case "intervals":
 		return plot.Intervals(m.chart(m.byBenchmark))
@@ -156,6 +159,8 @@ type chartMaker struct {
 	targets    []string // without the base
 	benchmarks map[string]bool
 	absolute   bool // there is nothing to compare
+	// changes are those of the rate, by benchmark and the target that they came with.
+	changes map[[2]string]namedChange
 }
 
 func (m *chartMaker) choose() error {
@@ -316,6 +321,9 @@ func (m *chartMaker) note() string {
 	if note := m.report.stateNote(); note != "" {
 		parts = append(parts, note)
 	}
+	if len(m.changes) > 0 {
+		parts = append(parts, m.changesNote())
+	}
 	switch {
 	case m.absolute || m.options.Kind == "scatter":
 	case m.metrics[0].ratio == nil:
@@ -417,7 +425,11 @@ func (m *chartMaker) overTargets() []plot.Panel {
 				series.Values = append(series.Values, base)
 			}
 			for _, target := range m.targets {
-				series.Values = append(series.Values, m.value(m.metrics[0], label, target))
+				value := m.value(m.metrics[0], label, target)
+				if change, ok := m.changes[[2]string{label, target}]; ok {
+					value.Change = &change.Change
+				}
+				series.Values = append(series.Values, value)
 			}
 			panel.Series = append(panel.Series, series)
 		}

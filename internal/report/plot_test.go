@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"image/png"
 	"math"
 	"os"
@@ -224,7 +225,10 @@ func TestSeriesChart(t *testing.T) {
 		{Label: "b", Time: at(2), Value: math.NaN()},
 		{Label: "c", Time: at(3), Value: 7},
 	}}
-	panel := seriesPanel(s)
+	panel, changes, err := seriesPanel(s)
+	if err != nil || len(changes) > 0 {
+		t.Fatalf("changes %v, error %v", changes, err)
+	}
 	values := panel.Series[0].Values
 	if panel.Title != "nightly p99, ms: lower is better" || len(values) != 3 || values[0].Y != 5 || values[0].Low != 4 || values[0].High != 6 || !math.IsNaN(values[1].Y) || panel.Labels[0] != "0123456789" {
 		t.Errorf("%+v", panel)
@@ -237,5 +241,31 @@ func TestSeriesChart(t *testing.T) {
 	}
 	if _, err := SeriesChart(file, ChartOptions{Metrics: []string{"p98"}}); dbcanary.ErrorCode(err) != dbcanary.CodeUsage {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestCharts_Changes: a line that steps bears a ring there, and the note tells of it.
+func TestCharts_Changes(t *testing.T) {
+	s := releases()
+	scene, err := s.report().Chart(ChartOptions{Kind: "lines", From: math.NaN(), To: math.NaN()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg := svgOf(t, scene)
+	for _, want := range []string{"update-index, mariadb@10.11: slower by ", "scan, mariadb@11.4: faster by "} {
+		if strings.Count(svg, "<title>"+want) != 1 {
+			t.Errorf("the chart has no ring %q", want)
+		}
+	}
+	series := exchange.Series{Benchmark: "nightly", Better: exchange.HigherIsBetter}
+	for i := range 40 {
+		series.Points = append(series.Points, exchange.Point{Label: fmt.Sprintf("c%02d", i), Value: 100 + float64(i*7%5) - 20*float64(i/25)})
+	}
+	panel, changes, err := seriesPanel(series)
+	if err != nil || len(changes) != 1 || panel.Series[0].Values[25].Change == nil {
+		t.Fatalf("changes %v, error %v", changes, err)
+	}
+	if note := changesNote(changes); !strings.HasPrefix(note, "Rings mark change points (orange slower, blue faster, thin suspect): nightly: higher is better: slower by ") || !strings.HasSuffix(note, "with c25.") {
+		t.Errorf("the note is %q", note)
 	}
 }
