@@ -20,11 +20,11 @@ func Load(ctx context.Context, connect func(context.Context) (wire.Conn, error),
 	if err := data.Check(); err != nil {
 		return err
 	}
-	clustered := (family == dbcanary.MySQL || family == dbcanary.MariaDB) && !data.Secondary
+	inOrder := !clustered(family) || data.Secondary
 	var tables []bulk.Table
 	for n := 1; n <= data.Tables; n++ {
 		tables = append(tables, bulk.Table{
-			Name: tableName(n), Columns: []string{"id", "k", "c", "pad"}, Rows: int64(data.TableSize), InOrder: !clustered, ASCII: true,
+			Name: tableName(n), Columns: []string{"id", "k", "c", "pad"}, Rows: int64(data.TableSize), InOrder: inOrder, ASCII: true,
 			Create: []string{"DROP TABLE IF EXISTS " + tableName(n), createTable(family, data, n)},
 			Finish: finishTable(family, data, n),
 			Append: func(buf []byte, id int64, format bulk.Format) []byte {
@@ -36,4 +36,15 @@ func Load(ctx context.Context, connect func(context.Context) (wire.Conn, error),
 		})
 	}
 	return bulk.Load(ctx, bulk.Options{Connect: connect, Family: family, Parallel: parallel, Progress: progress}, tables)
+}
+
+// Fill makes, fills and finishes tables.
+func (l Loading) Fill(ctx context.Context, tables []bulk.Table) error {
+	return bulk.Load(ctx, bulk.Options{Connect: l.Connect, Family: l.Family, Parallel: l.Parallel, Progress: l.Progress}, tables)
+}
+
+// clustered tells a family where rows lie in the tree of the primary key, if the
+// storage engine is the usual one.
+func clustered(family dbcanary.Family) bool {
+	return family == dbcanary.MySQL || family == dbcanary.MariaDB
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/workload/bulk"
 	"github.com/dbcanary/dbcanary/internal/workload/draw"
 )
 
@@ -30,108 +31,36 @@ func (shop) Name() string { return shopDataset }
 // wide row, and 250 for texts and partitions.
 func (shop) SizeBytes(data Data) int64 { return int64(data.TableSize) * 850 }
 
-// shopTable is one table: its statements, and a row of it.
-type shopTable struct {
-	name          string
-	create, after []string
-	rows          func(n int) int // of a table size
-	row           func(b *strings.Builder, id int)
-}
-
-func same(n int) int { return n }
-
 func (shop) Load(ctx context.Context, l Loading) error {
 	if l.Data.TableSize < leastShopRows {
 		return dbcanary.Errorf(dbcanary.CodeUsage, "a table size of %d is too small for the plans: there must be %d rows", l.Data.TableSize, leastShopRows)
 	}
-	tables := shopTables(l.Family, l.Data.TableSize)
-	total, done := int64(0), int64(0)
-	for _, t := range tables {
-		total += int64(t.rows(l.Data.TableSize))
-	}
-	return withConn(ctx, l, func(run func(string) error) error {
-		for _, t := range tables {
-			if err := runAll(run, append([]string{"DROP TABLE IF EXISTS " + t.name}, t.create...)); err != nil {
-				return err
-			}
-			rows := t.rows(l.Data.TableSize)
-			for first := 1; first <= rows; first += slapInsertRows {
-				var b strings.Builder
-				b.WriteString("INSERT INTO " + t.name + " VALUES ")
-				last := min(rows, first+slapInsertRows-1)
-				for id := first; id <= last; id++ {
-					if id > first {
-						b.WriteByte(',')
-					}
-					t.row(&b, id)
-				}
-				if err := run(b.String()); err != nil {
-					return err
-				}
-				if done += int64(last - first + 1); l.Progress != nil {
-					l.Progress(done, total)
-				}
-			}
-			if err := runAll(run, t.after); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return l.Fill(ctx, shopTables(l.Family, l.Data.TableSize))
 }
 
-// withConn gives work what runs statements on a connection that ctx breaks.
-func withConn(ctx context.Context, l Loading, work func(run func(string) error) error) error {
-	conn, err := l.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, conn.Abort)
-	defer func() {
-		stop()
-		_ = conn.Close() // after the work is done or has failed a bad goodbye is no news
-	}()
-	err = work(func(statement string) error {
-		if _, err := conn.Query([]byte(statement)); err != nil {
-			return fmt.Errorf("%s: %w", fitStatement(statement), err)
-		}
-		return nil
-	})
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
-}
-
-func runAll(run func(string) error, statements []string) error {
-	for _, statement := range statements {
-		if err := run(statement); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func shopTables(family dbcanary.Family, size int) []shopTable {
-	customers := func(n int) int { return max(1, n/10) }
-	tables := []shopTable{
+// shopTables are the tables of a table size.
+func shopTables(family dbcanary.Family, size int) []bulk.Table {
+	customers := int64(max(1, size/10))
+	tables := []bulk.Table{
 		{
-			name: "shop_customer", rows: customers,
-			create: []string{"CREATE TABLE shop_customer (id INTEGER NOT NULL PRIMARY KEY, region INTEGER NOT NULL, name VARCHAR(40) NOT NULL)"},
-			row:    func(b *strings.Builder, id int) { fmt.Fprintf(b, "(%d,%d,'customer %d')", id, id%10, id) },
+			Name: "shop_customer", Rows: customers,
+			Create: []string{"CREATE TABLE shop_customer (id INTEGER NOT NULL PRIMARY KEY, region INTEGER NOT NULL, name VARCHAR(40) NOT NULL)"},
+			Append: func(buf []byte, id int64, format bulk.Format) []byte {
+				return bulk.AppendRow(buf, format, id, id%10, fmt.Sprintf("customer %d", id))
+			},
 		},
 		{
-			name: "shop_order", rows: same,
-			create: []string{"CREATE TABLE shop_order (id INTEGER NOT NULL PRIMARY KEY, customer INTEGER NOT NULL, status INTEGER NOT NULL, created INTEGER NOT NULL, amount INTEGER NOT NULL, note VARCHAR(60) NOT NULL)"},
+			Name:   "shop_order",
+			Create: []string{"CREATE TABLE shop_order (id INTEGER NOT NULL PRIMARY KEY, customer INTEGER NOT NULL, status INTEGER NOT NULL, created INTEGER NOT NULL, amount INTEGER NOT NULL, note VARCHAR(60) NOT NULL)"},
 			// One order in a hundred is open; amounts are scattered.
-			row: func(b *strings.Builder, id int) {
+			Append: func(buf []byte, id int64, format bulk.Format) []byte {
 				status := 9
 				if id%100 == 0 {
 					status = 1
 				}
-				fmt.Fprintf(b, "(%d,%d,%d,%d,%d,'order %d of the shop')", id, (id-1)%customers(size)+1, status, id, draw.Mix(uint64(id))%1_000_000, id)
+				return bulk.AppendRow(buf, format, id, (id-1)%customers+1, status, id, draw.Mix(uint64(id))%1_000_000, fmt.Sprintf("order %d of the shop", id))
 			},
-			after: []string{"CREATE INDEX shop_order_customer ON shop_order (customer)", "CREATE INDEX shop_order_created ON shop_order (created)"},
+			Finish: []string{"CREATE INDEX shop_order_customer ON shop_order (customer)", "CREATE INDEX shop_order_created ON shop_order (created)"},
 		},
 		shopWide(),
 		shopText(family),
@@ -139,27 +68,35 @@ func shopTables(family dbcanary.Family, size int) []shopTable {
 	if family != dbcanary.SQLite {
 		tables = append(tables, shopPart(family, size))
 	}
+	for i := range tables {
+		t := &tables[i]
+		t.Create = append([]string{"DROP TABLE IF EXISTS " + t.Name}, t.Create...)
+		t.InOrder, t.ASCII = !clustered(family), true
+		if t.Rows == 0 {
+			t.Rows = int64(size)
+		}
+	}
 	return tables
 }
 
-func shopWide() shopTable {
+func shopWide() bulk.Table {
 	var columns strings.Builder
 	for i := range wideColumns {
 		fmt.Fprintf(&columns, ", n%d INTEGER NOT NULL, t%d VARCHAR(20) NOT NULL", i, i)
 	}
-	return shopTable{
-		name: "shop_wide", rows: same, create: []string{"CREATE TABLE shop_wide (id INTEGER NOT NULL PRIMARY KEY" + columns.String() + ")"},
-		row: func(b *strings.Builder, id int) {
-			fmt.Fprintf(b, "(%d", id)
-			for i := range wideColumns {
-				fmt.Fprintf(b, ",%d,'text %d %d'", id+i, i, id%1000)
+	return bulk.Table{
+		Name: "shop_wide", Create: []string{"CREATE TABLE shop_wide (id INTEGER NOT NULL PRIMARY KEY" + columns.String() + ")"},
+		Append: func(buf []byte, id int64, format bulk.Format) []byte {
+			cells := []any{id}
+			for i := range int64(wideColumns) {
+				cells = append(cells, id+i, fmt.Sprintf("text %d %d", i, id%1000))
 			}
-			b.WriteByte(')')
+			return bulk.AppendRow(buf, format, cells...)
 		},
 	}
 }
 
-func shopText(family dbcanary.Family) shopTable {
+func shopText(family dbcanary.Family) bulk.Table {
 	columns := "b VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, l VARCHAR(60) CHARACTER SET latin1 COLLATE latin1_swedish_ci, u VARCHAR(60) CHARACTER SET utf8mb4"
 	switch family {
 	case dbcanary.Postgres:
@@ -167,27 +104,29 @@ func shopText(family dbcanary.Family) shopTable {
 	case dbcanary.SQLite:
 		columns = "b VARCHAR(60) COLLATE BINARY, l VARCHAR(60), u VARCHAR(60) COLLATE NOCASE"
 	}
-	return shopTable{
-		name: "shop_text", rows: same, create: []string{"CREATE TABLE shop_text (id INTEGER NOT NULL PRIMARY KEY, " + columns + ")"},
-		row: func(b *strings.Builder, id int) {
+	return bulk.Table{
+		Name: "shop_text", Create: []string{"CREATE TABLE shop_text (id INTEGER NOT NULL PRIMARY KEY, " + columns + ")"},
+		Append: func(buf []byte, id int64, format bulk.Format) []byte {
 			text := fmt.Sprintf("%016x the quick text of row %d", draw.Mix(uint64(id)), id)
-			fmt.Fprintf(b, "(%d,'%s','%s','%s')", id, text, text, text)
+			return bulk.AppendRow(buf, format, id, text, text, text)
 		},
 	}
 }
 
-func shopPart(family dbcanary.Family, size int) shopTable {
-	t := shopTable{
-		name: "shop_part", rows: same,
-		row:   func(b *strings.Builder, id int) { fmt.Fprintf(b, "(%d,%d)", id, draw.Mix(uint64(id))%uint64(size)+1) },
-		after: []string{"CREATE INDEX shop_part_v ON shop_part (v)"},
+func shopPart(family dbcanary.Family, size int) bulk.Table {
+	t := bulk.Table{
+		Name: "shop_part",
+		Append: func(buf []byte, id int64, format bulk.Format) []byte {
+			return bulk.AppendRow(buf, format, id, draw.Mix(uint64(id))%uint64(size)+1)
+		},
+		Finish: []string{"CREATE INDEX shop_part_v ON shop_part (v)"},
 	}
 	const table = "CREATE TABLE shop_part (id INTEGER NOT NULL, v INTEGER NOT NULL, PRIMARY KEY (id)) PARTITION BY "
 	step := (size + shopPartitions - 1) / shopPartitions
 	if family == dbcanary.Postgres {
-		t.create = []string{table + "RANGE (id)"}
+		t.Create = []string{table + "RANGE (id)"}
 		for i := range shopPartitions {
-			t.create = append(t.create, fmt.Sprintf("CREATE TABLE shop_part_%d PARTITION OF shop_part FOR VALUES FROM (%d) TO (%d)", i, i*step+1, (i+1)*step+1))
+			t.Create = append(t.Create, fmt.Sprintf("CREATE TABLE shop_part_%d PARTITION OF shop_part FOR VALUES FROM (%d) TO (%d)", i, i*step+1, (i+1)*step+1))
 		}
 		return t
 	}
@@ -195,13 +134,13 @@ func shopPart(family dbcanary.Family, size int) shopTable {
 	for i := range shopPartitions {
 		parts = append(parts, fmt.Sprintf("PARTITION p%d VALUES LESS THAN (%d)", i, (i+1)*step+1))
 	}
-	t.create = []string{table + "RANGE (id) (" + strings.Join(parts, ", ") + ")"}
+	t.Create = []string{table + "RANGE (id) (" + strings.Join(parts, ", ") + ")"}
 	return t
 }
 
 func (shop) Warm(ctx context.Context, admin *sql.DB, family dbcanary.Family, data Data) error {
 	for _, t := range shopTables(family, data.TableSize) {
-		if err := countRows(ctx, admin, t.name, t.rows(data.TableSize)); err != nil {
+		if err := countRows(ctx, admin, t.Name, t.Rows); err != nil {
 			return err
 		}
 	}
@@ -209,8 +148,8 @@ func (shop) Warm(ctx context.Context, admin *sql.DB, family dbcanary.Family, dat
 }
 
 // countRows reads a table and fails if it has another number of rows.
-func countRows(ctx context.Context, admin *sql.DB, table string, want int) error {
-	var rows int
+func countRows(ctx context.Context, admin *sql.DB, table string, want int64) error {
+	var rows int64
 	query := "SELECT COUNT(*) FROM " + table + " WHERE id > 0"
 	if err := admin.QueryRowContext(ctx, query).Scan(&rows); err != nil {
 		return fmt.Errorf("warm the caches: %s: %w", query, err)
@@ -230,26 +169,19 @@ func (catalog) Name() string { return catalogDataset }
 func (catalog) SizeBytes(Data) int64 { return catalogTables * 200 << 10 }
 
 func (catalog) Load(ctx context.Context, l Loading) error {
-	return withConn(ctx, l, func(run func(string) error) error {
-		for n := catalogTables; n >= 1; n-- {
-			if err := run("DROP TABLE IF EXISTS " + fmt.Sprintf(catalogTable, n)); err != nil {
-				return err
-			}
+	tables := bulk.Table{Name: catalogDataset} // which hold no row, and have to be made one after another
+	for n := catalogTables; n >= 1; n-- {
+		tables.Create = append(tables.Create, fmt.Sprintf("DROP TABLE IF EXISTS "+catalogTable, n))
+	}
+	for n := 1; n <= catalogTables; n++ {
+		reference := ""
+		if n > 1 {
+			reference = fmt.Sprintf(", FOREIGN KEY (parent) REFERENCES "+catalogTable+" (id)", n-1)
 		}
-		for n := 1; n <= catalogTables; n++ {
-			reference := ""
-			if n > 1 {
-				reference = fmt.Sprintf(", FOREIGN KEY (parent) REFERENCES "+catalogTable+" (id)", n-1)
-			}
-			if err := run(fmt.Sprintf("CREATE TABLE "+catalogTable+" (id INTEGER NOT NULL PRIMARY KEY, parent INTEGER, name VARCHAR(40)%s)", n, reference)); err != nil {
-				return err
-			}
-			if l.Progress != nil {
-				l.Progress(int64(n), catalogTables)
-			}
-		}
-		return nil
-	})
+		tables.Create = append(tables.Create,
+			fmt.Sprintf("CREATE TABLE "+catalogTable+" (id INTEGER NOT NULL PRIMARY KEY, parent INTEGER, name VARCHAR(40)%s)", n, reference))
+	}
+	return l.Fill(ctx, []bulk.Table{tables})
 }
 
 // Warm opens every table once.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/workload/bulk"
 )
 
 // The tables and queries of the published tests with mysqlslap on low concurrency
@@ -17,6 +18,9 @@ const (
 	slapPoint   = 100 // key of the point queries
 	slapStart   = 1000
 )
+
+// memoryEngine is the suffix of benchmarks on tables that a start of the server empties.
+const memoryEngine = "memory"
 
 // slapEngine is a storage engine that the table lies in.
 type slapEngine struct {
@@ -32,7 +36,7 @@ func slapEngines() []slapEngine {
 	return []slapEngine{
 		{words: "InnoDB, or the family's usual table", engine: map[dbcanary.Family]string{dbcanary.MySQL: "InnoDB", dbcanary.MariaDB: "InnoDB"}},
 		{suffix: "myisam", words: "MyISAM on MySQL, Aria on MariaDB", engine: map[dbcanary.Family]string{dbcanary.MySQL: "MyISAM", dbcanary.MariaDB: "Aria"}, not: none},
-		{suffix: "memory", words: "MEMORY", engine: map[dbcanary.Family]string{dbcanary.MySQL: "MEMORY", dbcanary.MariaDB: "MEMORY"}, not: none},
+		{suffix: memoryEngine, words: "MEMORY", engine: map[dbcanary.Family]string{dbcanary.MySQL: "MEMORY", dbcanary.MariaDB: "MEMORY"}, not: none},
 	}
 }
 
@@ -113,40 +117,17 @@ func (slapTables) Name() string { return slapDataset }
 func (slapTables) SizeBytes(Data) int64 { return 3 * slapRows * 100 }
 
 func (slapTables) Load(ctx context.Context, l Loading) error {
-	conn, err := l.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, conn.Abort)
-	defer func() {
-		stop()
-		_ = conn.Close() // after the work is done or has failed a bad goodbye is no news
-	}()
+	var tables []bulk.Table
 	for _, engine := range slapEngines() {
-		if engine.not[l.Family] != "" {
-			continue
-		}
-		for _, statement := range slapStatements(l.Family, engine) {
-			if _, err := conn.Query([]byte(statement)); err != nil {
-				return fmt.Errorf("load %s: %s: %w", engine.table(), fitStatement(statement), err)
-			}
+		if engine.not[l.Family] == "" {
+			tables = append(tables, slapTable(l.Family, engine))
 		}
 	}
-	return context.Cause(ctx)
+	return l.Fill(ctx, tables)
 }
 
-// fitStatement cuts a long statement for an error.
-func fitStatement(text string) string {
-	if len(text) > 80 {
-		return text[:80] + "…"
-	}
-	return text
-}
-
-const slapInsertRows = 1000
-
-// slapStatements make the table: a row is (i, i, i, 0).
-func slapStatements(family dbcanary.Family, engine slapEngine) []string {
+// slapTable is the table of an engine: a row is (i, i, i, 0).
+func slapTable(family dbcanary.Family, engine slapEngine) bulk.Table {
 	table, options, using := engine.table(), "", ""
 	if name := engine.engine[family]; name != "" {
 		options = " ENGINE=" + name
@@ -154,32 +135,34 @@ func slapStatements(family dbcanary.Family, engine slapEngine) []string {
 			using = " USING BTREE" // its usual hash has no order
 		}
 	}
-	statements := []string{
-		"DROP TABLE IF EXISTS " + table,
-		fmt.Sprintf("CREATE TABLE %s (i INTEGER NOT NULL, j INTEGER, k INTEGER, l INTEGER, PRIMARY KEY (i)%s)%s", table, using, options),
-	}
-	for first := 1; first <= slapRows; first += slapInsertRows {
-		var rows strings.Builder
-		fmt.Fprintf(&rows, "INSERT INTO %s VALUES ", table)
-		for i := first; i < first+slapInsertRows; i++ {
-			if i > first {
-				rows.WriteByte(',')
-			}
-			fmt.Fprintf(&rows, "(%d,%d,%d,0)", i, i, i)
-		}
-		statements = append(statements, rows.String())
-	}
 	index := func(name, columns string) string {
 		if using != "" {
 			return fmt.Sprintf("CREATE INDEX %s%s ON %s (%s)", name, using, table, columns)
 		}
 		return fmt.Sprintf("CREATE INDEX %s ON %s (%s)", name, table, columns)
 	}
-	return append(statements, index("xj", "j"), index("xjk", "j, k"))
+	t := bulk.Table{
+		Name: table, Rows: slapRows, InOrder: engine.suffix != "" || !clustered(family), ASCII: true,
+		Create: []string{
+			"DROP TABLE IF EXISTS " + table,
+			fmt.Sprintf("CREATE TABLE %s (i INTEGER NOT NULL, j INTEGER, k INTEGER, l INTEGER, PRIMARY KEY (i)%s)%s", table, using, options),
+		},
+		Append: func(buf []byte, i int64, format bulk.Format) []byte { return bulk.AppendRow(buf, format, i, i, i, 0) },
+		Finish: []string{index("xj", "j"), index("xjk", "j, k")},
+	}
+	if engine.suffix == memoryEngine {
+		t.Rows, t.Finish = 0, append([]string{fillMemory(table)}, t.Finish...)
+	}
+	return t
 }
 
-// Warm fills the tables of the MEMORY engine again, which a start of the server
-// has emptied, and reads the others.
+// fillMemory fills an empty table of the MEMORY engine from the usual one.
+func fillMemory(table string) string {
+	return "INSERT INTO " + table + " SELECT i, j, k, l FROM slap ORDER BY i"
+}
+
+// Warm reads the tables, and fills those of the MEMORY engine again, which a start
+// of the server has emptied.
 func (slapTables) Warm(ctx context.Context, admin *sql.DB, family dbcanary.Family, _ Data) error {
 	for _, engine := range slapEngines() {
 		if engine.not[family] != "" {
@@ -193,7 +176,10 @@ func (slapTables) Warm(ctx context.Context, admin *sql.DB, family dbcanary.Famil
 		if rows == slapRows {
 			continue
 		}
-		if err := execAll(ctx, admin, slapStatements(family, engine)...); err != nil {
+		if rows > 0 || engine.suffix != memoryEngine {
+			return fmt.Errorf("%s has %d rows, loaded were %d", engine.table(), rows, slapRows)
+		}
+		if err := execAll(ctx, admin, fillMemory(engine.table())); err != nil {
 			return fmt.Errorf("fill %s again: %w", engine.table(), err)
 		}
 	}

@@ -29,7 +29,7 @@ const (
 // Table is a table to be made and filled.
 type Table struct {
 	Name    string
-	Columns []string
+	Columns []string // nil for all of them, in their order
 	Rows    int64
 	Create  []string // statements that make it
 	Finish  []string // statements once its rows are in: indexes
@@ -43,6 +43,35 @@ type Table struct {
 	// Append appends row n, from 1, which depends on n alone. It is called from
 	// several goroutines.
 	Append func(buf []byte, n int64, format Format) []byte
+}
+
+// columns is the list of columns of a statement that fills the table.
+func (t *Table) columns() string {
+	if len(t.Columns) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(t.Columns, ", ") + ")"
+}
+
+// AppendRow appends a row of cells: whole numbers, and texts without quotes,
+// backslashes, tabs and line feeds.
+func AppendRow(buf []byte, format Format, cells ...any) []byte {
+	head, between, quote, tail := "(", byte(','), "'", ")"
+	if format == Line {
+		head, between, quote, tail = "", '\t', "", "\n"
+	}
+	buf = append(buf, head...)
+	for i, cell := range cells {
+		if i > 0 {
+			buf = append(buf, between)
+		}
+		if text, ok := cell.(string); ok {
+			buf = append(append(append(buf, quote...), text...), quote...)
+			continue
+		}
+		buf = fmt.Append(buf, cell)
+	}
+	return append(buf, tail...)
 }
 
 // Options says over what to load.
@@ -128,41 +157,56 @@ func (l *loader) run(ctx context.Context, tasks []task) error {
 }
 
 // work does tasks of the queue on one connection until none is left or ctx ends.
-func (l *loader) work(ctx context.Context, queue <-chan task) (err error) {
-	conn, err := l.Connect(ctx)
+func (l *loader) work(ctx context.Context, queue <-chan task) error {
+	return WithConn(ctx, l.Connect, func(conn wire.Conn) error {
+		for task := range queue {
+			if ctx.Err() != nil {
+				return nil // the cause is known
+			}
+			if err := task(ctx, conn); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// WithConn does work on a connection of its own, which it closes after. The end of
+// ctx breaks the connection, and its cause is then the error, whatever work says.
+func WithConn(ctx context.Context, connect func(context.Context) (wire.Conn, error), work func(wire.Conn) error) error {
+	conn, err := connect(ctx)
 	if err != nil {
 		return err
 	}
 	stop := context.AfterFunc(ctx, conn.Abort)
-	defer func() {
-		if stop() {
-			err = errors.Join(err, conn.Close())
-			return
-		}
-		// The abort may still be under way; a goodbye on the broken connection
-		// can say nothing new.
-		_ = conn.Close()
-	}()
-	for task := range queue {
-		if ctx.Err() != nil {
-			return nil // the cause is known
-		}
-		if err := task(ctx, conn); err != nil {
-			return err
-		}
+	err = work(conn)
+	if stop() {
+		return errors.Join(err, conn.Close())
 	}
-	return nil
+	// The abort may still be under way; a goodbye on the broken connection can say
+	// nothing new.
+	_ = conn.Close()
+	return context.Cause(ctx)
 }
 
 func statements(list []string) task {
 	return func(_ context.Context, conn wire.Conn) error {
 		for _, sql := range list {
 			if _, err := conn.Query([]byte(sql)); err != nil {
-				return fmt.Errorf("%s: %w", sql, err)
+				return fmt.Errorf("%s: %w", clip(sql), err)
 			}
 		}
 		return nil
 	}
+}
+
+// clip shortens a statement for an error.
+func clip(text string) string {
+	const most = 200
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
 }
 
 // rows loads the rows first..last of a table.
@@ -200,14 +244,13 @@ func takesNoRows(err error) bool {
 
 // stream sends rows in lines, and gives the first that it did not send.
 func (l *loader) stream(ctx context.Context, conn wire.Loader, table *Table, from, last int64) (next int64, err error) {
-	columns := strings.Join(table.Columns, ", ")
-	statement, most := "COPY "+table.Name+" ("+columns+") FROM STDIN", -1
+	statement, most := "COPY "+table.Name+table.columns()+" FROM STDIN", -1
 	if l.Family != dbcanary.Postgres {
 		encoding := "utf8mb4"
 		if table.ASCII {
 			encoding = "binary"
 		}
-		statement, most = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE "+table.Name+" CHARACTER SET "+encoding+" ("+columns+")", loadBytes
+		statement, most = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE "+table.Name+" CHARACTER SET "+encoding+table.columns(), loadBytes
 	}
 	next, sent, counted := from, 0, from
 	result, err := conn.Load([]byte(statement), func(buf []byte) ([]byte, error) {
@@ -236,7 +279,7 @@ func (l *loader) stream(ctx context.Context, conn wire.Loader, table *Table, fro
 // insert inserts as many rows as fit into a statement, and gives the first that it did not.
 func (l *loader) insert(conn wire.Conn, table *Table, from, last int64) (next int64, err error) {
 	buf := make([]byte, 0, insertBytes+rowReserve)
-	buf = append(buf, "INSERT INTO "+table.Name+"("+strings.Join(table.Columns, ", ")+") VALUES"...)
+	buf = append(buf, "INSERT INTO "+table.Name+table.columns()+" VALUES"...)
 	for next = from; next <= last && len(buf) < insertBytes-rowReserve; next++ {
 		if next > from {
 			buf = append(buf, ',')

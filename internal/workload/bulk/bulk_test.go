@@ -78,10 +78,7 @@ func table(rows int64) bulk.Table {
 	return bulk.Table{
 		Name: "t", Columns: []string{"a", "b"}, Rows: rows, Create: []string{"CREATE TABLE t"}, Finish: []string{"CREATE INDEX i"},
 		Append: func(buf []byte, n int64, format bulk.Format) []byte {
-			if format == bulk.Line {
-				return fmt.Appendf(buf, "%d\t%d\n", n, n*n)
-			}
-			return fmt.Appendf(buf, "(%d,%d)", n, n*n)
+			return bulk.AppendRow(buf, format, n, n*n)
 		},
 	}
 }
@@ -122,6 +119,15 @@ func TestLoad(t *testing.T) {
 		}
 		if s.loads != test.loads || last != rows || !slices.Equal(s.statements, []string{"CREATE TABLE t", "CREATE INDEX i"}) {
 			t.Errorf("%s: %d loads, progress up to %d, statements %q", test.name, s.loads, last, s.statements)
+		}
+	}
+}
+
+func TestAppendRow(t *testing.T) {
+	for format, want := range map[bulk.Format]string{bulk.Tuple: "head(1,'a b',-2,18446744073709551615)", bulk.Line: "head1\ta b\t-2\t18446744073709551615\n"} {
+		got := bulk.AppendRow([]byte("head"), format, 1, "a b", int64(-2), uint64(1<<64-1))
+		if string(got) != want {
+			t.Errorf("format %d: %q, want %q", format, got, want)
 		}
 	}
 }

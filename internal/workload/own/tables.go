@@ -82,32 +82,26 @@ func (c column) width() int64 {
 
 // Load implements workload.Dataset.
 func (d *tables) Load(ctx context.Context, l workload.Loading) error {
-	conn, err := l.Connect(ctx)
-	if err != nil {
+	var fill []bulk.Table
+	err := bulk.WithConn(ctx, l.Connect, func(conn wire.Conn) error {
+		for _, one := range d.create {
+			if _, err := conn.Query([]byte(one.sql)); err != nil {
+				return fmt.Errorf("%s: %w", one.sql, err)
+			}
+		}
+		for i := range d.list {
+			t := &d.list[i]
+			if err := t.makeRoom(conn, l.Family); err != nil {
+				return err
+			}
+			fill = append(fill, t.bulk(l.Family, l.Data.Seed))
+		}
+		return nil
+	})
+	if err != nil || len(fill) == 0 {
 		return err
 	}
-	stop := context.AfterFunc(ctx, conn.Abort)
-	defer func() {
-		stop()
-		_ = conn.Close() // after the work is done or has failed a bad goodbye is no news
-	}()
-	for _, one := range d.create {
-		if _, err := conn.Query([]byte(one.sql)); err != nil {
-			return fmt.Errorf("%s: %w", one.sql, err)
-		}
-	}
-	var fill []bulk.Table
-	for i := range d.list {
-		t := &d.list[i]
-		if err := t.makeRoom(conn, l.Family); err != nil {
-			return err
-		}
-		fill = append(fill, t.bulk(l.Family, l.Data.Seed))
-	}
-	if len(fill) == 0 {
-		return nil
-	}
-	return bulk.Load(ctx, bulk.Options{Connect: l.Connect, Family: l.Family, Parallel: l.Parallel, Progress: l.Progress}, fill)
+	return l.Fill(ctx, fill)
 }
 
 // makeRoom drops the table if it is there and ours.
@@ -270,22 +264,16 @@ func (d *tables) Drop(ctx context.Context, connect func(context.Context) (wire.C
 	if len(d.create) > 0 {
 		return nil, dbcanary.Errorf(dbcanary.CodeUsage, "what your statements made is not known: drop it yourself")
 	}
-	conn, err := connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	stop := context.AfterFunc(ctx, conn.Abort)
-	defer func() {
-		stop()
-		_ = conn.Close()
-	}()
-	for i := range d.list {
-		if err := d.list[i].makeRoom(conn, family); err != nil {
-			return dropped, err
+	err = bulk.WithConn(ctx, connect, func(conn wire.Conn) error {
+		for i := range d.list {
+			if err := d.list[i].makeRoom(conn, family); err != nil {
+				return err
+			}
+			dropped = append(dropped, d.list[i].name)
 		}
-		dropped = append(dropped, d.list[i].name)
-	}
-	return dropped, nil
+		return nil
+	})
+	return dropped, err
 }
 
 // Tables lists the names of the tables that Load makes.
