@@ -115,6 +115,8 @@ func TestHTML(t *testing.T) {
 		{"odd runs", testOddRuns},
 		{"contrast and width", testLook},
 		{"large", testLarge},
+		{"print", testPrint},
+		{"no costs", testNoCosts},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.test(t, browser) })
 	}

@@ -5,6 +5,7 @@ import { intervals, lines } from "./charts";
 import { detail, hardware, rawTrials } from "./detail";
 import { choice, h, section } from "./dom";
 import { broken, cpuMarks, cpuWords, groupTable, heatTable } from "./heat";
+import { printing } from "./print";
 import { type Picked, profiles } from "./profile";
 import { tooltips } from "./tip";
 
@@ -21,7 +22,11 @@ let state: State = {
   focus: null,
 };
 let intervalTarget = data.targets.findIndex((_, i) => i !== state.base);
-let costKind = 1;
+/** The costs that were measured; of an import often none but the rate, which is no cost. */
+const measured = costs
+  .map((cost, i) => ({ value: String(i), text: cost.name }))
+  .filter(({ value }) => data.costs.some((row) => row.some((cost) => known(cost?.[Number(value)]))));
+let costKind = Number(measured.find(({ value }) => value !== "0")?.value ?? 0);
 const picked: Picked = { benchmark: 0, target: -1, view: "difference", sampler: "" };
 let published = true;
 
@@ -151,10 +156,6 @@ function drawLines(): void {
 }
 
 function drawHardware(): void {
-  const measured = costs
-    .map((c, i) => ({ value: String(i), text: c.name }))
-    .filter((o) => data.costs.some((row) => row.some((cost) => known(cost?.[Number(o.value)]))));
-  if (measured.length === 0) return;
   parts.hardware.replaceChildren(
     choice("cost", measured, String(costKind), (v) => {
       costKind = Number(v);
@@ -260,7 +261,7 @@ function start(): void {
     page.append(section("groups", "By group", parts.groups));
     page.append(section("intervals", "Intervals", parts.intervals));
     if (data.lines.length > 0) page.append(section("lines", "Over versions", parts.lines));
-    page.append(section("hardware", "What an operation cost", parts.hardware));
+    if (costKind > 0) page.append(section("hardware", "What an operation cost", parts.hardware));
     if (data.profiles.length > 0) page.append(section("profiles", "Where time went", parts.profiles));
     drawControls();
     draw();
@@ -273,3 +274,4 @@ function start(): void {
 
 start();
 tooltips();
+printing();
