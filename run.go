@@ -12,12 +12,29 @@ const (
 	PlacementSame  Placement = "same"  // server and client share the same CPUs
 )
 
+// Mode says how the targets of a run meet.
+type Mode string
+
+// The modes.
+const (
+	ModePaired  Mode = ""        // all at once, in blocks of random order, over many starts
+	ModeClassic Mode = "classic" // one after the other, each benchmark once, as in the published reports
+)
+
+// PublishedSlice is how long a benchmark that reads is measured in the published
+// reports; others have multiples of it.
+const PublishedSlice = 300 * time.Second
+
 // Plan is what a run does. It is stored with the run and, with Seed, decides
 // the order of everything, so that an interrupted run can go on.
 type Plan struct {
 	Targets    []string           `json:"targets"`    // names, the base first
 	Suite      string             `json:"suite"`      // name of the suite, "" for a list of benchmarks
 	Benchmarks []PlannedBenchmark `json:"benchmarks"` // in the order of the suite
+
+	Mode Mode `json:"mode,omitempty"`
+	// Steps are what an instance does in its order, where that is more than Benchmarks.
+	Steps []PlannedStep `json:"steps,omitempty"`
 
 	// Bases are the targets that reports compare with, if there are several; the first
 	// one is Targets[0].
@@ -33,7 +50,7 @@ type Plan struct {
 	PSMode    string `json:"ps_mode"`    // "prepared" or "text"
 
 	BudgetNs  int64     `json:"budget_ns"`  // time for the whole run, load included; 0 = until Instances are done
-	SliceNs   int64     `json:"slice_ns"`   // measured time of a slice
+	SliceNs   int64     `json:"slice_ns"`   // measured time of a slice; in the classic mode of one that reads
 	WarmupNs  int64     `json:"warmup_ns"`  // time before each slice that is not measured
 	Blocks    int       `json:"blocks"`     // blocks of each benchmark in an instance
 	Instances int       `json:"instances"`  // most instances of each target
@@ -66,6 +83,29 @@ type PlannedBenchmark struct {
 	// fraction of it: 0.01 of a table with two decimals. No verdict is finer.
 	Resolution float64 `json:"resolution,omitempty"`
 	MinEffect  float64 `json:"min_effect,omitempty"` // smallest change that matters, as a fraction; 0 is the plan's
+}
+
+// PlannedStep is a benchmark of an instance, or maintenance.
+type PlannedStep struct {
+	// Label is that of a benchmark, one that is not reported if Benchmarks don't name it;
+	// "" has the debt of writes paid.
+	Label string `json:"label,omitempty"`
+	// Slices is how long it is measured in the classic mode, in SliceNs; 0 for as long
+	// as its work takes.
+	Slices float64 `json:"slices,omitempty"`
+}
+
+// Classic tells whether the targets are measured one after the other.
+func (p *Plan) Classic() bool { return p.Mode == ModeClassic }
+
+// Reports tells whether a benchmark is one that reports show, and no warm-up.
+func (p *Plan) Reports(label string) bool {
+	for _, b := range p.Benchmarks {
+		if b.Label == label {
+			return true
+		}
+	}
+	return false
 }
 
 // Host is the fingerprint of the machine that a run was measured on.

@@ -85,10 +85,13 @@ func (c *storeCollector) add(run dbcanary.Run, trials []dbcanary.Trial) {
 		steps[b.Label] = b.Resolution
 	}
 	setup := fmt.Sprintf("%d × %d rows, %d threads, %s, %s", p.Tables, p.TableSize, p.Threads, p.PSMode, p.Placement)
+	if p.Classic() {
+		setup += ", classic"
+	}
 	for i := range trials {
 		trial := &trials[i]
 		target, ok := targets[trial.Target]
-		if !ok || trial.Void != "" || trial.ElapsedNs <= 0 || trial.Operations <= 0 {
+		if !ok || p.Classic() && !p.Reports(trial.Benchmark) || trial.Void != "" || trial.ElapsedNs <= 0 || trial.Operations <= 0 {
 			continue
 		}
 		key := storeKey{trial.Benchmark, string(target.Build.Family), target.Config.Name, run.Host.Name, setup}

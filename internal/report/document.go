@@ -166,6 +166,9 @@ func workText(p dbcanary.Plan) string {
 	if p.Tables == 0 {
 		return ""
 	}
+	if p.Classic() {
+		suite += " in the classic mode"
+	}
 	return fmt.Sprintf("%s, %s of %s rows, %s, statements %s", suite, countText(p.Tables, "table", "tables"),
 		grouped(int64(p.TableSize)), countText(p.Threads, "connection", "connections"), p.PSMode)
 }

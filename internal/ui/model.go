@@ -4,6 +4,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -49,7 +50,7 @@ func (m *model) apply(event lab.Event) {
 	case lab.EventInstance:
 		m.instance = event.Instance
 		m.seen = map[string]int{}
-		m.phase = fmt.Sprintf("starting instance %d of every target", event.Instance+1)
+		m.phase = "starting " + instanceText(event)
 		m.done, m.total = 0, 0
 	case lab.EventSlice:
 		m.phase = fmt.Sprintf("%s on %s, block %d", event.Benchmark, event.Target, event.Block+1)
@@ -69,6 +70,11 @@ func (m *model) apply(event lab.Event) {
 	case lab.EventProblem:
 		m.problems = append(m.problems, problemText(event))
 	}
+}
+
+// instanceText names an instance: of every target or, in the classic mode, of one.
+func instanceText(event lab.Event) string {
+	return fmt.Sprintf("instance %d of %s", event.Instance+1, cmp.Or(event.Target, "every target"))
 }
 
 func phaseText(event lab.Event) string {

@@ -76,7 +76,7 @@ func (v *plainVoice) Event(event lab.Event) {
 		if v.verdicts != "" {
 			left += "; so far " + v.verdicts
 		}
-		fmt.Fprintf(v.w, "instance %d of every target%s\n", event.Instance+1, left)
+		fmt.Fprintf(v.w, "%s%s\n", instanceText(event), left)
 	case lab.EventProfile:
 		fmt.Fprintln(v.w, profileText(event))
 	case lab.EventComparisons:

@@ -95,6 +95,7 @@ type metric struct {
 // subject is a comparison while it is worked on.
 type subject struct {
 	dbcanary.Comparison
+	apart bool // target and base were not measured side by side
 	pairs pairs
 	qps   metric
 	cpu   metric
@@ -132,7 +133,7 @@ func judge(plan dbcanary.Plan, trials []dbcanary.Trial, options Options) []*subj
 			if !plan.Applies(benchmark.Label, target) {
 				continue
 			}
-			s := &subject{Comparison: dbcanary.Comparison{
+			s := &subject{apart: plan.Classic(), Comparison: dbcanary.Comparison{
 				Benchmark: benchmark.Label, Group: benchmark.Group, Target: target, Base: plan.Targets[0],
 				Level: options.level(), MinEffect: options.minEffect(plan, benchmark),
 			}}
@@ -280,6 +281,9 @@ func (s *subject) conclude(verdictLevel float64, family int) {
 	design := s.design(verdictLevel, family)
 	s.MinDetectable = s.minDetectable(design)
 	s.Reason = s.reason(design, verdictLevel)
+	if s.apart {
+		s.withhold()
+	}
 	s.Warnings = s.warnings()
 }
 
