@@ -201,6 +201,9 @@ func (o *reportOptions) write(env *Env, result *report.Report, asEvent bool) err
 		_, err := fmt.Fprintln(env.Stdout, "}")
 		return err
 	}
+	if note := result.Note(); note != "" && (o.format != "text" || o.output != "") {
+		fmt.Fprintln(env.Stderr, "note: "+note) // most formats have numbers alone
+	}
 	if o.output != "" {
 		var text bytes.Buffer // so that an error leaves the file as it is
 		if err := result.Write(&text, o.format, report.Options{Verbose: o.verbose}); err != nil {

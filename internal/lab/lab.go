@@ -300,13 +300,9 @@ func (s *state) live() []*subject {
 	return live
 }
 
-// enough fails when there is nothing left to compare, or nothing to compare with:
-// a base that was dropped before anything of it was measured.
+// enough fails when there is nothing left to compare. A base that failed is no reason
+// as long as others can be compared with each other.
 func (s *state) enough() error {
-	base := s.subjects[0].target
-	if base.Dropped != "" && !s.measured(base) {
-		return dbcanary.Errorf(dbcanary.CodeFailed, "nothing can be compared without the base; %s: %s", base.Name, base.Dropped)
-	}
 	if len(s.live()) >= min(2, len(s.subjects)) {
 		return nil
 	}
@@ -319,17 +315,16 @@ func (s *state) enough() error {
 	return dbcanary.Errorf(dbcanary.CodeFailed, "too few targets are left to compare%s", reasons)
 }
 
-// measured tells whether some trial of the target counts.
-func (s *state) measured(target *dbcanary.Target) bool {
-	return slices.ContainsFunc(s.trials, func(trial dbcanary.Trial) bool {
-		return trial.Target == target.Name && trial.Void == ""
-	})
-}
-
-// drop takes a target out of the run.
+// drop takes a target out of the run. The run goes on without its base too: every
+// other target may take its place in a report.
 func (s *state) drop(ctx context.Context, subject *subject, reason error) error {
 	subject.target.Dropped = reason.Error()
-	s.emit(Event{Kind: EventProblem, Target: subject.target.Name, Problem: "dropped: " + reason.Error()})
+	problem := "dropped: " + reason.Error()
+	if others := s.live(); subject.index == 0 && len(others) > 1 {
+		problem += fmt.Sprintf("; it is the base, so from here on nothing is compared with it: dbcanary report %d --base %s compares the others",
+			s.run.ID, others[0].target.Name)
+	}
+	s.emit(Event{Kind: EventProblem, Target: subject.target.Name, Problem: problem})
 	return s.Store.SaveRun(ctx, s.run)
 }
 

@@ -281,26 +281,51 @@ func TestRun_FailsWhenTooFewTargetsAreLeft(t *testing.T) {
 	}
 }
 
-// Without its base a run could only use up its budget.
-func TestRun_FailsWithoutItsBase(t *testing.T) {
-	for name, failAt := range map[string]int64{"to load": 1, "the first instance": 2} {
+// Without its base the others can still be compared with each other, as long as there
+// are two of them.
+func TestRun_GoesOnWithoutItsBase(t *testing.T) {
+	for name, failAt := range map[string]int64{"to load": 1, "the first instance": 2, "the second instance": 3} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, "a", "b", "c")
-			others := &faulty{Driver: b.subjects[1].Driver}
 			b.subjects[0].Driver = &faulty{Driver: b.subjects[0].Driver, failAt: failAt}
-			b.subjects[1].Driver, b.subjects[2].Driver = others, others
-			err := b.execute(t.Context(), nil)
-			if err == nil || !strings.Contains(err.Error(), "without the base; a: ") || !strings.Contains(err.Error(), "out of luck") {
-				t.Errorf("error %v", err)
+			if err := b.execute(t.Context(), nil); err != nil || b.run.State != dbcanary.RunDone {
+				t.Fatalf("state %s, error %v", b.run.State, err)
 			}
-			// Each start is followed only by what the base still got to: the load, then one instance.
-			if want := 4 * (failAt - 1); others.starts.Load() != want || b.run.State != dbcanary.RunFailed {
-				t.Errorf("the others were started %d times, state %s", others.starts.Load(), b.run.State)
+			instances := map[string][]int{}
+			for _, trial := range b.trials() {
+				if !slices.Contains(instances[trial.Target], trial.Instance) {
+					instances[trial.Target] = append(instances[trial.Target], trial.Instance)
+				}
 			}
-			if n := len(b.trials()); n != 0 {
-				t.Errorf("%d trials of targets that have nothing to be compared with", n)
+			want := map[string][]int{"b": {0, 1}, "c": {0, 1}}
+			if failAt == 3 {
+				want["a"] = []int{0}
+			}
+			if diff := cmp.Diff(want, instances); diff != "" {
+				t.Error(diff)
+			}
+			told := func(e lab.Event) bool {
+				return e.Kind == lab.EventProblem && e.Target == "a" && strings.Contains(e.Problem, "out of luck") &&
+					strings.Contains(e.Problem, "dbcanary report 1 --base b compares the others")
+			}
+			if !slices.ContainsFunc(b.events, told) || !strings.Contains(b.run.Targets[0].Dropped, "out of luck") {
+				t.Errorf("nobody was told what became of the base: %q", b.run.Targets[0].Dropped)
 			}
 		})
+	}
+}
+
+func TestRun_FailsWhenTheBaseAndOneMoreAreGone(t *testing.T) {
+	b := newBench(t, "a", "b", "c")
+	for i := range 2 {
+		b.subjects[i].Driver = &faulty{Driver: b.subjects[i].Driver, failAt: 1}
+	}
+	err := b.execute(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "too few targets are left to compare; a: out of luck; b: out of luck") {
+		t.Errorf("error %v", err)
+	}
+	if n := len(b.trials()); n != 0 || b.run.State != dbcanary.RunFailed {
+		t.Errorf("%d trials, state %s", n, b.run.State)
 	}
 }
 

@@ -59,6 +59,9 @@ func (r *Report) writeGitHub(w io.Writer, options Options) error {
 
 // worstNews sums all verdicts up: "slower in 2 of 6 comparisons".
 func (r *Report) worstNews() string {
+	if r.baseFailed() && len(r.Further) == 0 {
+		return "nothing to compare with: the base failed"
+	}
 	counts := map[dbcanary.Verdict]int{}
 	all := r.comparisons()
 	for _, c := range all {

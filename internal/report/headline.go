@@ -13,6 +13,9 @@ func (r *Report) headline(target string) string {
 	if len(all) == 0 {
 		return fmt.Sprintf("%s was not compared: the plan has no benchmarks", target)
 	}
+	if r.baseFailed() {
+		return r.notCompared(target)
+	}
 	counts := map[dbcanary.Verdict]int{}
 	extremes := map[dbcanary.Verdict]dbcanary.Comparison{}
 	for _, c := range all {
@@ -77,7 +80,7 @@ func share(count, all int) string {
 func (r *Report) headlines() []string {
 	lines := r.ownHeadlines()
 	for _, further := range r.Further {
-		lines = append(lines, further.sentences()...)
+		lines = append(lines, further.sentences(r)...)
 	}
 	return lines
 }
@@ -89,18 +92,26 @@ func (r *Report) ownHeadlines() []string {
 		return []string{"There is nothing to compare: the run has fewer than two targets."}
 	}
 	if r.Noise.Slices == r.Noise.Void {
-		return append([]string{"No slice was measured that counts."}, r.sentences()...)
+		return append([]string{"No slice was measured that counts."}, r.sentences(r)...)
 	}
-	return r.sentences()
+	return r.sentences(r)
 }
 
-// sentences gives the sentence of each target in the order of the plan.
-func (r *Report) sentences() []string {
+// sentences gives the sentence of each target in the order of the plan, after what is
+// wrong with the base; if that failed, there is no more to say. whole is the report
+// against all bases.
+func (r *Report) sentences(whole *Report) []string {
+	var lines []string
+	if note := r.baseNote(whole); note != "" {
+		lines = append(lines, note)
+	}
+	if r.baseFailed() {
+		return lines
+	}
 	dropped := map[string]bool{}
 	for _, target := range r.Run.Targets {
 		dropped[target.Name] = target.Dropped != ""
 	}
-	var lines []string
 	for _, target := range r.compared() {
 		text := r.headline(target)
 		if dropped[target] {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -203,6 +204,26 @@ func runs() map[string]func() *synthetic {
 			s := newSynthetic([]string{"mysql@8.0", "mysql@9.7"}, quick()[:3])
 			s.voidOne = 3
 			s.measure(6)
+			return s
+		},
+		"failed-base": func() *synthetic {
+			s := newSynthetic([]string{"postgres@15", "postgres@17", "postgres@18"}, quick())
+			s.ratios["postgres@18/scan"] = 0.9
+			s.measure(5)
+			s.run.Targets[0].Dropped = "start postgres@15: the server ended: out of memory"
+			s.run.Targets[0].Settings = nil
+			s.trials = slices.DeleteFunc(s.trials, func(trial dbcanary.Trial) bool { return trial.Target == "postgres@15" })
+			return s
+		},
+		"half-failed-base": func() *synthetic {
+			s := newSynthetic([]string{"postgres@15", "postgres@17", "postgres@18"}, quick())
+			s.ratios["postgres@18/scan"] = 0.9
+			s.measure(5)
+			for i := range s.trials {
+				if one := &s.trials[i]; one.Target == "postgres@15" && (one.Benchmark == "scan" || one.Benchmark == "insert") {
+					one.Void = "server error 53200: out of memory"
+				}
+			}
 			return s
 		},
 		"no-trials": func() *synthetic {
