@@ -98,22 +98,7 @@ func execute(ctx context.Context, env *Env, options *runOptions, store *store.St
 		return runErr
 	}
 	if options.gate {
-		return gate(result.Comparisons)
-	}
-	return nil
-}
-
-// gate turns verdicts into an error: regression before inconclusive.
-func gate(comparisons []dbcanary.Comparison) error {
-	counts := map[dbcanary.Verdict]int{}
-	for _, comparison := range comparisons {
-		counts[comparison.Verdict]++
-	}
-	switch {
-	case counts[dbcanary.Slower] > 0:
-		return dbcanary.Errorf(dbcanary.CodeRegression, "gate: %d of %d comparisons are slower", counts[dbcanary.Slower], len(comparisons))
-	case counts[dbcanary.Inconclusive] > 0 || len(comparisons) == 0:
-		return dbcanary.Errorf(dbcanary.CodeInconclusive, "gate: %d of %d comparisons are inconclusive", counts[dbcanary.Inconclusive], len(comparisons))
+		return gate(result)
 	}
 	return nil
 }
