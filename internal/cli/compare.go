@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/lab"
 	"github.com/dbcanary/dbcanary/internal/planfile"
 	"github.com/dbcanary/dbcanary/internal/probe"
 	"github.com/dbcanary/dbcanary/internal/workload"
@@ -133,10 +134,16 @@ func measure(ctx context.Context, env *Env, options *compareOptions, p dbcanary.
 	if options.dryRun {
 		return dryRun(ctx, env, options, p, specs)
 	}
-	fitted, _, warnings, err := planfile.Design(p, specs, options.file.Adaptive)
+	room, err := lab.HostRoom(options.workDir(env))
 	if err != nil {
 		return err
 	}
+	// Before anything is fetched: a plan that does not fit is told at once.
+	outline, err := planfile.NewOutline(p, specs, options.file.Adaptive, room)
+	if err != nil {
+		return err
+	}
+	fitted, warnings := outline.Plan, outline.Warnings
 	if fitted.Seed == 0 {
 		if fitted.Seed, err = randomSeed(); err != nil {
 			return err

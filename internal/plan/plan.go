@@ -8,6 +8,7 @@ package plan
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -65,8 +66,8 @@ func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
 	}
 	for p.BudgetNs > 0 {
 		left := time.Duration(p.BudgetNs) - loadTime(p, cost)
-		round := left/time.Duration(instances) - (cost.start(p)+cost.Single)*time.Duration(len(p.Targets))
-		slice := round/time.Duration(max(1, cost.slices(p))) - warmup(p)
+		round := left/time.Duration(instances) - cost.starts(p)
+		slice := sliceIn(p, round/time.Duration(max(1, cost.slices(p))), fixedSlice)
 		if !fixedSlice {
 			p.SliceNs = int64(min(max(slice.Truncate(time.Millisecond), minSlice), maxSlice))
 		}
@@ -107,6 +108,14 @@ func warmup(p dbcanary.Plan) time.Duration {
 	return max(50*time.Millisecond, time.Duration(p.SliceNs)/5)
 }
 
+// sliceIn is the slice that fills a time together with its warm-up.
+func sliceIn(p dbcanary.Plan, whole time.Duration, fixed bool) time.Duration {
+	if !fixed && p.WarmupNs == 0 {
+		p.SliceNs = int64(max(0, whole*5/6))
+	}
+	return whole - warmup(p)
+}
+
 // slices is the number of slices of an instance of every target whose length a plan decides.
 func (c Cost) slices(p dbcanary.Plan) int {
 	return (len(p.Benchmarks) - c.Singles) * len(p.Targets) * p.Blocks
@@ -117,24 +126,35 @@ func (c Cost) start(p dbcanary.Plan) time.Duration {
 	if c.CopyRowsPerSecond <= 0 {
 		return c.Start
 	}
-	return c.Start + time.Duration(float64(p.Tables)*float64(p.TableSize)/c.CopyRowsPerSecond*float64(time.Second))
+	return span(c.Start.Seconds() + rows(p)/c.CopyRowsPerSecond)
 }
 
+// starts is that of all targets, with the slices that take as long as their work does.
+func (c Cost) starts(p dbcanary.Plan) time.Duration {
+	return span((c.start(p).Seconds() + c.Single.Seconds()) * float64(len(p.Targets)))
+}
+
+// span is a time of so many seconds, cut where sums of a few could overflow: sizes that
+// fit nowhere are asked for, too.
+func span(seconds float64) time.Duration {
+	return time.Duration(min(seconds*float64(time.Second), math.MaxInt64/8))
+}
+
+func rows(p dbcanary.Plan) float64 { return float64(p.Tables) * float64(p.TableSize) }
+
 func loadTime(p dbcanary.Plan, cost Cost) time.Duration {
-	rows := float64(p.Tables) * float64(p.TableSize)
-	one := cost.Prepare + time.Duration(rows/cost.LoadRowsPerSecond*float64(time.Second))
-	return one * time.Duration(len(p.Targets))
+	return span((cost.Prepare.Seconds() + rows(p)/cost.LoadRowsPerSecond) * float64(len(p.Targets)))
 }
 
 // RoundDuration is the expected time of one instance of every target.
 func RoundDuration(p dbcanary.Plan, cost Cost) time.Duration {
-	slices := time.Duration(cost.slices(p))
-	return (cost.start(p)+cost.Single)*time.Duration(len(p.Targets)) + slices*(time.Duration(p.SliceNs)+warmup(p))
+	slice := time.Duration(p.SliceNs).Seconds() + warmup(p).Seconds()
+	return span(cost.starts(p).Seconds() + float64(cost.slices(p))*slice)
 }
 
 // Duration is the expected time of a fitted plan with the given number of instances.
 func Duration(p dbcanary.Plan, cost Cost, instances int) time.Duration {
-	return loadTime(p, cost) + time.Duration(instances)*RoundDuration(p, cost)
+	return span(loadTime(p, cost).Seconds() + float64(instances)*RoundDuration(p, cost).Seconds())
 }
 
 // Expected is the number of instances that a fitted plan is expected to reach: as

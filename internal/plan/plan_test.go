@@ -34,7 +34,7 @@ func TestFit(t *testing.T) {
 	}{
 		{"two targets, ten minutes, quick suite", 2, 10, 10 * time.Minute, 3, false},
 		{"four targets, ten minutes, quick suite", 4, 10, 10 * time.Minute, 3, false},
-		{"two targets, three minutes: fewer blocks", 2, 10, 3 * time.Minute, 2, false},
+		{"two targets, two and a half minutes: fewer blocks", 2, 10, 150 * time.Second, 2, false},
 		{"a whole suite in a minute can't be", 4, 32, time.Minute, 1, true},
 		{"no budget", 2, 10, 0, 3, false},
 	}

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -23,7 +25,7 @@ type Room struct {
 	Dir         string
 }
 
-// Need is what a plan takes of a host.
+// Need is what a plan takes of a host. Servers that somebody else runs take nothing.
 type Need struct {
 	Servers     int   // that run at the same time
 	DataBytes   int64 // one copy of the loaded data
@@ -40,71 +42,65 @@ func (n Need) Cached() bool { return n.ServerBytes >= n.DataBytes+n.DataBytes/4 
 // of the memory, with one share left for the client and the page cache, and no more
 // than helps; each target has its loaded data and one copy of it at a time.
 func Needs(p dbcanary.Plan, room Room, size func(tableSize int) int64) Need {
-	n := Need{Servers: len(p.Targets), DataBytes: size(p.TableSize)}
+	n := Need{DataBytes: size(p.TableSize)}
+	for _, target := range p.Targets {
+		if !strings.Contains(target, "://") { // a DSN
+			n.Servers++
+		}
+	}
 	n.ServerBytes = min(room.MemoryBytes/int64(n.Servers+1), max(maxServerMemory, 4*n.DataBytes))
-	n.DiskBytes = int64(len(p.Targets)) * 2 * (directoryBytes + n.DataBytes)
+	n.DiskBytes = int64(min(float64(n.Servers)*2*float64(directoryBytes+n.DataBytes), math.MaxInt64/2))
 	return n
 }
 
-// CheckRoom refuses a plan that does not fit into the memory or on the disk of a
-// host, with the arithmetic and what would fit. Errors have
-// dbcanary.CodeUnavailable.
-func CheckRoom(p dbcanary.Plan, room Room, size func(tableSize int) int64) error {
-	need := Needs(p, room, size)
-	if need.ServerBytes < minServerMemory {
-		most := int(room.MemoryBytes/minServerMemory) - 1
-		return refuse(fmt.Sprintf("no memory for %d targets: %s available / (%d servers + 1 for the client and the page cache) = %s each, and a server needs %s",
-			len(p.Targets), bytesText(room.MemoryBytes), need.Servers, bytesText(need.ServerBytes), bytesText(minServerMemory)), fewer(p, most))
+// limits are what a plan must keep to.
+type limits struct {
+	room Room
+	size func(tableSize int) int64
+	cost Cost
+}
+
+// Check refuses a plan that does not fit into its budget, the memory or the disk of a
+// host, with the arithmetic and, if there is one, the plan nearest to it that would be
+// accepted. Errors have dbcanary.CodeUnavailable if the host is too small and else
+// dbcanary.CodeUsage. What takes long only on some machines is no reason: a budget must
+// have room for loading and one instance of every target on a fast one.
+func Check(p dbcanary.Plan, cost Cost, room Room, size func(tableSize int) int64) error {
+	l := limits{room, size, cost}
+	code := dbcanary.CodeUsage
+	var reasons []string
+	if text := l.lacksTime(p); text != "" {
+		reasons = append(reasons, text)
 	}
-	if need.DiskBytes <= room.DiskBytes {
+	if text := l.lacksRoom(p); text != "" {
+		code, reasons = dbcanary.CodeUnavailable, append(reasons, text)
+	}
+	if len(reasons) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("no room in %s for %d targets: %d x 2 data directories x (%s + %s of data) = %s, and %s are free",
-		room.Dir, len(p.Targets), len(p.Targets), bytesText(directoryBytes), bytesText(need.DataBytes), bytesText(need.DiskBytes), bytesText(room.DiskBytes))
-	fits := func(tableSize int) bool {
-		smaller := p
-		smaller.TableSize = tableSize
-		return Needs(smaller, room, size).DiskBytes <= room.DiskBytes
-	}
-	if rows := largest(p.TableSize, fits); rows >= leastTableSize {
-		return refuse(text, fmt.Sprintf("a table-size of %d would fit, as would another data-dir", rows))
-	}
-	most := int(room.DiskBytes / (2 * (directoryBytes + need.DataBytes)))
-	return refuse(text, fewer(p, most)+", as would another data-dir")
+	return &dbcanary.Error{Code: code, Err: errors.New(strings.Join(reasons, "; and ")), Hint: l.offer(p)}
 }
 
-// leastTableSize is the smallest table that is measured.
-const leastTableSize = 1000
-
-// largest gives the largest table size below one that does not fit, rounded down
-// to two digits; 0 if none fits.
-func largest(tooLarge int, fits func(int) bool) int {
-	low, high := 0, tooLarge
-	for high-low > 1 {
-		if middle := (low + high) / 2; fits(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	for unit := 1; ; unit *= 10 {
-		if low/unit < 100 {
-			return low / unit * unit
-		}
-	}
+// CheckRoom is Check of memory and disk alone.
+func CheckRoom(p dbcanary.Plan, room Room, size func(tableSize int) int64) error {
+	p.BudgetNs = 0
+	return Check(p, DefaultCost(), room, size)
 }
 
-// fewer says which targets fit: the base and those after it.
-func fewer(p dbcanary.Plan, most int) string {
-	most = min(most, len(p.Targets))
-	if most < 2 {
-		return "no two targets fit on this host"
+// lacksRoom says why a plan does not fit on a host, or "".
+func (l limits) lacksRoom(p dbcanary.Plan) string {
+	need := Needs(p, l.room, l.size)
+	switch {
+	case need.Servers == 0:
+		return ""
+	case need.ServerBytes < minServerMemory:
+		return fmt.Sprintf("no memory for %d targets: %s available / (%d servers + 1 for the client and the page cache) = %s each, and a server needs %s",
+			need.Servers, bytesText(l.room.MemoryBytes), need.Servers, bytesText(need.ServerBytes), bytesText(minServerMemory))
+	case need.DiskBytes > l.room.DiskBytes:
+		return fmt.Sprintf("no room in %s for %d targets: %d x 2 data directories x (%s + %s of data) = %s, and %s are free",
+			l.room.Dir, need.Servers, need.Servers, bytesText(directoryBytes), bytesText(need.DataBytes), bytesText(need.DiskBytes), bytesText(l.room.DiskBytes))
 	}
-	return fmt.Sprintf("%d targets would fit: %s, and the others with the same base in another run", most, strings.Join(p.Targets[:most], " "))
-}
-
-func refuse(why, fits string) error {
-	return &dbcanary.Error{Code: dbcanary.CodeUnavailable, Err: fmt.Errorf("%s", why), Hint: fits}
+	return ""
 }
 
 // leastCost is what the phases of a run take at least, on any machine: what a
@@ -115,32 +111,21 @@ func leastCost(cost Cost) Cost {
 	return least
 }
 
-// CheckBudget refuses a fitted plan whose budget has no room for loading and one
-// instance of every target even on a fast machine, with the arithmetic and what
-// would fit. Errors have dbcanary.CodeUsage.
-func CheckBudget(p dbcanary.Plan, cost Cost) error {
-	budget, least := time.Duration(p.BudgetNs), leastCost(cost)
+// lacksTime says why a budget has no room for one instance, or "".
+func (l limits) lacksTime(p dbcanary.Plan) string {
+	p, _ = Fit(p, l.cost)
+	budget, least := time.Duration(p.BudgetNs), leastCost(l.cost)
 	if budget <= 0 || Duration(p, least, 1) <= budget {
-		return nil
+		return ""
 	}
-	text := fmt.Sprintf("a budget of %s has no room for one instance: %d targets x %d rows at %.0f a second at most = %s to load, and %d benchmarks x %d targets x %d blocks of %s = %s",
+	return fmt.Sprintf("a budget of %s has no room for one instance: %d targets x %d rows at %.0f a second at most = %s to load, and %d benchmarks x %d targets x %d blocks of %s = %s",
 		short(budget), len(p.Targets), p.Tables*p.TableSize, least.LoadRowsPerSecond, short(loadTime(p, least)),
 		len(p.Benchmarks), len(p.Targets), p.Blocks, short(time.Duration(p.SliceNs)), short(RoundDuration(p, least)))
-	fits := fmt.Sprintf("a time of %s would fit, for %d instances of each target", roundUp(Duration(p, cost, minInstances)), minInstances)
-	smaller := largest(p.TableSize, func(rows int) bool {
-		q := p
-		q.TableSize = rows
-		return Duration(q, cost, minInstances) <= budget
-	})
-	if smaller >= leastTableSize {
-		fits += fmt.Sprintf(", as would a table-size of %d", smaller)
-	}
-	return &dbcanary.Error{Code: dbcanary.CodeUsage, Err: fmt.Errorf("%s", text), Hint: fits}
 }
 
 // roundUp gives a time in whole minutes.
-func roundUp(d time.Duration) string {
-	return short((d + time.Minute - 1).Truncate(time.Minute))
+func roundUp(d time.Duration) time.Duration {
+	return (d + time.Minute - 1).Truncate(time.Minute)
 }
 
 // short is a time as people write it: without the zeroes of time.Duration.

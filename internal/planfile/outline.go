@@ -50,34 +50,21 @@ func CostOf(p dbcanary.Plan) (plan.Cost, error) {
 	return cost, nil
 }
 
-// Design fits a plan into its budget and refuses one that has no room in it, with
-// what would fit. Warnings say what was given up. An adaptive one is judged while it
-// goes on.
-func Design(p dbcanary.Plan, specs []dbcanary.TargetSpec, adaptive bool) (fitted dbcanary.Plan, cost plan.Cost, warnings []string, err error) {
-	cost, err = CostOf(p)
-	if err != nil {
-		return p, cost, nil, err
-	}
-	fitted, warnings = plan.Fit(p, cost)
-	if adaptive {
-		fitted.Looks = looks(fitted, specs, cost)
-	}
-	return fitted, cost, warnings, plan.CheckBudget(fitted, cost)
-}
-
-// NewOutline works out what a plan takes of a room; it refuses what does not fit.
+// NewOutline fits a plan into its budget and works out what it takes of a room; it
+// refuses one that does not fit into either, with what would fit. Warnings say what was
+// given up. An adaptive plan is judged while it goes on.
 func NewOutline(p dbcanary.Plan, specs []dbcanary.TargetSpec, adaptive bool, room plan.Room) (*Outline, error) {
-	fitted, cost, warnings, err := Design(p, specs, adaptive)
-	if err != nil {
+	o := &Outline{Plan: p, Room: room, specs: specs}
+	var err error
+	if o.Cost, err = CostOf(p); err != nil {
 		return nil, err
 	}
-	o := &Outline{Plan: fitted, Warnings: warnings, Cost: cost, Room: room, specs: specs}
 	finder, err := own.NewFinder(p.Workloads)
 	if err != nil {
 		return nil, err
 	}
 	var benchmarks []workload.Benchmark
-	for _, planned := range fitted.Benchmarks {
+	for _, planned := range p.Benchmarks {
 		benchmark, err := finder.Find(planned.Label)
 		if err != nil {
 			return nil, err
@@ -87,8 +74,15 @@ func NewOutline(p dbcanary.Plan, specs []dbcanary.TargetSpec, adaptive bool, roo
 	if o.Datasets, err = workload.DatasetsOf(benchmarks); err != nil {
 		return nil, err
 	}
-	o.Need = plan.Needs(fitted, room, o.dataBytes)
-	return o, plan.CheckRoom(fitted, room, o.dataBytes)
+	if err := plan.Check(p, o.Cost, room, o.dataBytes); err != nil {
+		return nil, err
+	}
+	o.Plan, o.Warnings = plan.Fit(p, o.Cost)
+	if adaptive {
+		o.Plan.Looks = looks(o.Plan, specs, o.Cost)
+	}
+	o.Need = plan.Needs(o.Plan, room, o.dataBytes)
+	return o, nil
 }
 
 func (o *Outline) dataBytes(tableSize int) int64 {
@@ -133,12 +127,9 @@ func (o *Outline) Write(w io.Writer, prefix string) error {
 	line("Data")
 	line("  %s: %s of %d rows, some %s for each target, loaded once and copied for each instance",
 		strings.Join(names, ", "), countText(p.Tables, "table"), p.TableSize, bytesText(o.Need.DataBytes))
-	line("  disk: %s of %s free in %s", bytesText(o.Need.DiskBytes), bytesText(o.Room.DiskBytes), o.Room.Dir)
-	cached := "the data fits into it"
-	if !o.Need.Cached() {
-		cached = "the data does not fit into it, so what is measured depends on the disk"
+	if o.Need.Servers > 0 {
+		o.room(line)
 	}
-	line("  memory: %s of %s available for each of %d servers; %s", bytesText(o.Need.ServerBytes), bytesText(o.Room.MemoryBytes), o.Need.Servers, cached)
 	o.steps(line)
 	if o.found != "" {
 		line("Smallest change that %s", o.found)
@@ -148,6 +139,16 @@ func (o *Outline) Write(w io.Writer, prefix string) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
+}
+
+// room says what the servers that are started take of the host.
+func (o *Outline) room(line func(string, ...any)) {
+	line("  disk: %s of %s free in %s", bytesText(o.Need.DiskBytes), bytesText(o.Room.DiskBytes), o.Room.Dir)
+	cached := "the data fits into it"
+	if !o.Need.Cached() {
+		cached = "the data does not fit into it, so what is measured depends on the disk"
+	}
+	line("  memory: %s of %s available for each of %d servers; %s", bytesText(o.Need.ServerBytes), bytesText(o.Room.MemoryBytes), o.Need.Servers, cached)
 }
 
 func (o *Outline) steps(line func(string, ...any)) {
