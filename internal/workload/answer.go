@@ -12,19 +12,22 @@ type Answer string
 // The answers. Bounds on rows by id hold until rows are deleted for good, those
 // on k and on equal values of c hold until any benchmark changed rows.
 const (
-	OneRow       Answer = "one row"             // exactly 1
-	Aggregate    Answer = "an aggregate"        // exactly 1, whatever became of the rows
-	NoRow        Answer = "no row"              // exactly 0
-	ListRows     Answer = "rows of a list"      // as many as the list has different ids
-	HotRows      Answer = "every key of a list" // exactly Range
-	ListRowsByK  Answer = "rows of a list by k" // about Range: each value of k has on average one row
-	SpanRows     Answer = "rows of a span"      // exactly Range
-	SpanDistinct Answer = "values of a span"    // exactly Range while all c are different
-	SpanRowsByK  Answer = "rows of a span by k" // about Range
-	OneChanged   Answer = "one row changed"     // exactly 1
-	OneInserted  Answer = "one row inserted"    // exactly 1
-	AtMostOne    Answer = "at most one changed" // 0 if another connection is replacing the row
-	ListChanged  Answer = "list changed"        // as many as the list has different ids
+	OneRow       Answer = "one row"                 // exactly 1
+	Aggregate    Answer = "an aggregate"            // exactly 1, whatever became of the rows
+	NoRow        Answer = "no row"                  // exactly 0
+	ListRows     Answer = "rows of a list"          // as many as the list has different ids
+	HotRows      Answer = "every key of a list"     // exactly Range
+	ListRowsByK  Answer = "rows of a list by k"     // about Range: each value of k has on average one row
+	SpanRows     Answer = "rows of a span"          // exactly Range
+	SpanDistinct Answer = "values of a span"        // exactly Range while all c are different
+	SpanRowsByK  Answer = "rows of a span by k"     // about Range
+	CutSpan      Answer = "rows of a cut span"      // 1 to Range: the table's end may cut the span
+	LongSpan     Answer = "rows of a long span"     // 1 to Range + 1
+	CutSpanByK   Answer = "rows of a cut span by k" // up to about Range
+	OneChanged   Answer = "one row changed"         // exactly 1
+	OneInserted  Answer = "one row inserted"        // exactly 1
+	AtMostOne    Answer = "at most one changed"     // 0 if another connection is replacing the row
+	ListChanged  Answer = "list changed"            // as many as the list has different ids
 )
 
 // judgesAffected tells whether the rule is about rows affected.
@@ -52,9 +55,13 @@ func (a Answer) bounds(size, tableSize int, changed, deleted bool) (least, most 
 		if changed {
 			least = 1 // update-inlist gives many rows one value
 		}
+	case CutSpan:
+		least, most = 1, int64(size)
+	case LongSpan:
+		least, most = 1, int64(size)+1
 	case ListRows, ListChanged:
 		least, most = leastDistinct(size, tableSize), int64(min(size, tableSize))
-	case ListRowsByK, SpanRowsByK:
+	case ListRowsByK, SpanRowsByK, CutSpanByK:
 		if changed {
 			return 0, math.MaxInt64
 		}
@@ -63,6 +70,9 @@ func (a Answer) bounds(size, tableSize int, changed, deleted bool) (least, most 
 			mean = meanDistinct(size, tableSize)
 		}
 		slack := 8*math.Sqrt(mean) + 12
+		if a == CutSpanByK {
+			return 0, int64(mean + 1 + 2*slack)
+		}
 		return max(0, int64(mean-slack)), int64(mean + 2*slack)
 	}
 	if deleted {
@@ -101,6 +111,12 @@ func (a Answer) describe(size int) string {
 		return rows(size)
 	case SpanDistinct:
 		return rows(size) + ", fewer once rows share a value of c"
+	case CutSpan:
+		return "1 to " + rows(size)
+	case LongSpan:
+		return "1 to " + rows(size+1)
+	case CutSpanByK:
+		return "up to about " + rows(size+1)
 	case ListRowsByK, SpanRowsByK:
 		return "about " + rows(size)
 	case OneChanged:

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -47,8 +48,11 @@ type Benchmark struct {
 	// means nothing, if there is only one; a label then doesn't say it.
 	UsualRange int
 
+	Listed int // keys of an IN list in fact, where that is not Range; else 0
+
 	Keys        Keys   // how ids are drawn
 	Transaction bool   // the steps of an event are one transaction
+	OwnTable    bool   // each connection stays on a table of its own, as far as there are so many
 	Steps       []Step // of one event, in order
 
 	Dataset string  // name of the tables that it runs on; "" is sbtest
@@ -70,6 +74,7 @@ type Benchmark struct {
 	Cold   bool          // runs before the caches of the instance are warmed, so before all that are not cold
 
 	Writes  bool // changes rows
+	Shrinks bool // takes rows away for good, and draws their ids again; those that Keys is Once for are drawn once
 	Bounded bool // changes the number of rows, so a slice ends after a number of events that is equal for all targets
 
 	// Ignore holds error codes, by family, that end an event and not the slice,
@@ -120,6 +125,8 @@ const (
 	SameKey   Arg = "same key"   // the id of the step before
 	SpanStart Arg = "span start" // from the distribution, such that the span of Range ids ends within the table; uniform for First, Hot and Once
 	SpanEnd   Arg = "span end"   // span start + Range - 1
+	KeyEnd    Arg = "key end"    // key + Range - 1, which may lie beyond the table
+	KeyBeyond Arg = "key beyond" // key + Range
 	Number    Arg = "number"     // uniform in 1..TableSize, for k
 	TextC     Arg = "text c"     // 10 groups of 11 digits
 	TextPad   Arg = "text pad"   // 5 groups of 11 digits
@@ -139,7 +146,7 @@ func (b Benchmark) Statements() int {
 }
 
 // Deletes tells whether rows are gone for good after the benchmark.
-func (b Benchmark) Deletes() bool { return b.Keys == Once }
+func (b Benchmark) Deletes() bool { return b.Keys == Once || b.Shrinks }
 
 // PublishedName is the name in published results: "hot-points_range=100".
 func (b Benchmark) PublishedName() string {
@@ -172,10 +179,13 @@ func (b Benchmark) NotApplicable(family dbcanary.Family, data Data) string {
 // span is the number of ids of a span or list in a table that may be smaller.
 func (b Benchmark) span(data Data) int {
 	if b.datasetName() != defaultDataset {
-		return b.Range
+		return b.size()
 	}
-	return min(b.Range, data.TableSize)
+	return min(b.size(), data.TableSize)
 }
+
+// size is the number of keys of a list or rows of a span.
+func (b Benchmark) size() int { return cmp.Or(b.Listed, b.Range) }
 
 // retryable holds the codes of deadlocks, lock timeouts and serialization
 // failures, after which every benchmark goes on; sysbench ignores the same.

@@ -22,6 +22,7 @@ const (
 // BindOptions says how a session sends its statements and what it shares.
 type BindOptions struct {
 	PSMode string // Prepared or Text; "" is Prepared
+	Worker int    // number of the connection, from 0: it decides which table is its own
 	State  *State // of the copy of the data that the connection sees; nil for one that only this session uses
 }
 
@@ -85,6 +86,7 @@ func (b Benchmark) Bind(ctx context.Context, conn wire.Conn, family dbcanary.Fam
 		textC:       make([]byte, cSize),
 		textPad:     make([]byte, padSize),
 	}
+	s.table = options.Worker % data.Tables
 	s.hot = int64(data.TableSize/2 + 1)
 	if s.hot+int64(s.span)-1 > int64(data.TableSize) {
 		s.hot = int64(data.TableSize - s.span + 1)

@@ -61,6 +61,9 @@ func event(t *testing.T, d *datadriven.TestData, input string) string {
 		if err != nil {
 			return err.Error()
 		}
+		if d.HasArg("published") {
+			b = b.AsPublished()
+		}
 		conn := &fakeConn{record: true}
 		s, err := b.Bind(t.Context(), conn, dbcanary.Family(family), Data{Tables: 4, TableSize: 50000, Seed: 1}, BindOptions{PSMode: mode})
 		if err != nil {

@@ -44,6 +44,9 @@ func (b Benchmark) Describe() string {
 	if b.Differs != "" {
 		line("differs", "%s", b.Differs)
 	}
+	if text := b.Quirks().describe(); text != "" {
+		line("classic", "%s", text)
+	}
 	out.WriteString("\n")
 	if b.Shown != nil {
 		out.WriteString(b.Shown())
@@ -69,7 +72,7 @@ func (b Benchmark) describeKeys() string {
 		case First:
 			return "always 1"
 		case Hot:
-			return fmt.Sprintf("always table size/2+1 .. table size/2+%d", b.Range)
+			return fmt.Sprintf("always table size/2+1 .. table size/2+%d", b.size())
 		case Once:
 			return "each row of each table once, in one random order for all connections"
 		}
@@ -102,7 +105,7 @@ func (b Benchmark) describeSteps() []string {
 		lines = append(lines, "BEGIN\n")
 	}
 	for _, step := range b.Steps {
-		sql := step.shown(step.SQL, b.Range)
+		sql := step.shown(step.SQL, b.size())
 		if step.Times > 1 {
 			sql = fmt.Sprintf("%d x %s", step.Times, sql)
 		}
@@ -117,14 +120,17 @@ func (b Benchmark) describeSteps() []string {
 		if step.Text {
 			notes = append(notes, "always as text")
 		}
+		if b.OwnTable {
+			notes = append(notes, "each connection on a table of its own")
+		}
 		if step.SameTable {
 			notes = append(notes, "same table as before")
 		}
-		notes = append(notes, "gives "+step.Answer.describe(b.Range))
+		notes = append(notes, "gives "+step.Answer.describe(b.size()))
 		lines = append(lines, sql+"\n", "    "+strings.Join(notes, "; ")+"\n")
 		for _, family := range dbcanary.Families() {
 			if other, ok := step.Dialect[family]; ok {
-				lines = append(lines, fmt.Sprintf("    on %s: %s\n", family, step.shown(other, b.Range)))
+				lines = append(lines, fmt.Sprintf("    on %s: %s\n", family, step.shown(other, b.size())))
 			}
 		}
 	}

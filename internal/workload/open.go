@@ -17,7 +17,7 @@ func (b Benchmark) Open(ctx context.Context, env Env) (Work, error) {
 		env.State = new(State)
 	}
 	if b.Program == nil {
-		return b.Bind(ctx, env.Conn, env.Family, env.Data, BindOptions{PSMode: env.PSMode, State: env.State})
+		return b.Bind(ctx, env.Conn, env.Family, env.Data, BindOptions{PSMode: env.PSMode, State: env.State, Worker: env.Worker})
 	}
 	if err := env.Data.Check(); err != nil {
 		return nil, err

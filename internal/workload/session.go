@@ -79,7 +79,7 @@ func (s *Session) Reseed(seed uint64) {
 func (s *Session) setBounds() {
 	// A writing benchmark finds its own changes.
 	changed := s.state.changed.Load() || s.benchmark.Writes
-	deleted := s.state.deleted.Load() && !s.benchmark.Deletes() // no row is deleted twice
+	deleted := s.state.deleted.Load() && s.benchmark.Keys != Once // no row is deleted twice
 	for i := range s.steps {
 		bound := &s.steps[i]
 		bound.least, bound.most = bound.step.Answer.bounds(s.span, s.tableSize, changed, deleted)
@@ -103,7 +103,7 @@ func (s *Session) Run() (statements int, err error) {
 	}
 	for i := range s.steps {
 		bound := &s.steps[i]
-		if !bound.step.SameTable {
+		if !bound.step.SameTable && !s.benchmark.OwnTable {
 			s.table = int(s.random.UpTo(s.tables)) - 1
 		}
 		for range bound.times {
@@ -165,6 +165,10 @@ func (s *Session) draw(bound *boundStep) error {
 			value.Int = s.key
 		case SpanEnd:
 			value.Int = s.key + int64(s.span) - 1
+		case KeyEnd:
+			value.Int = s.key + int64(s.span) - 1
+		case KeyBeyond:
+			value.Int = s.key + int64(s.span)
 		case Number:
 			value.Int = s.random.UpTo(uint64(s.tableSize))
 		case TextC:

@@ -18,14 +18,22 @@ import (
 var ErrUnsettled = errors.New("the debt of writes is not fully paid")
 
 const (
-	settleLimit = 60 * time.Second // for the conditions of InnoDB
-	settlePoll  = 50 * time.Millisecond
+	settlePoll = 50 * time.Millisecond
+
+	// How long the conditions of InnoDB are waited for: a minute, and a second for so
+	// many pages (256 MiB), about as long as the published scripts sleep.
+	settleBase, settleMost = time.Minute, 20 * time.Minute
+	settlePages            = 1 << 14
 )
+
+func settleLimit(pages int64) time.Duration {
+	return min(settleMost, settleBase+time.Duration(pages/settlePages)*time.Second)
+}
 
 // Settle pays what loading and writing left to be done in the background, and
 // renews the statistics, so that no later benchmark is charged for it: ANALYZE
 // and, on InnoDB, flushing until few pages are dirty and little history is left;
-// VACUUM ANALYZE and CHECKPOINT on PostgreSQL; ANALYZE and a checkpoint of the log
+// VACUUM ANALYZE of tables and indexes and CHECKPOINT on PostgreSQL; ANALYZE and a checkpoint of the log
 // on SQLite. It waits for conditions, not for a time, up to a limit after which
 // the error is ErrUnsettled. admin must use the database that holds the tables.
 func Settle(ctx context.Context, admin *sql.DB, family dbcanary.Family) error {
@@ -78,8 +86,16 @@ func settlePostgres(ctx context.Context, admin *sql.DB) error {
 	if err != nil {
 		return err
 	}
+	versions, err := texts(ctx, admin, "SELECT current_setting('server_version_num')")
+	if err != nil {
+		return err
+	}
+	vacuum := "VACUUM (ANALYZE) "
+	if version, err := strconv.Atoi(versions[0]); err == nil && version >= 120000 {
+		vacuum = "VACUUM (ANALYZE, INDEX_CLEANUP ON) " // else dead entries of indexes stay where they are few
+	}
 	for _, table := range tables {
-		if err := execAll(ctx, admin, "VACUUM (ANALYZE) "+table); err != nil {
+		if err := execAll(ctx, admin, vacuum+table); err != nil {
 			return err
 		}
 	}
@@ -163,7 +179,11 @@ func flushEagerly(ctx context.Context, admin *sql.DB) (restore func() error, err
 // waitInnoDB waits until at most one page in a hundred of those with data is
 // dirty and the history list is short.
 func waitInnoDB(ctx context.Context, admin *sql.DB) error {
-	limit := time.NewTimer(settleLimit)
+	_, pages, _, err := innoDBDebt(ctx, admin)
+	if err != nil {
+		return err
+	}
+	limit := time.NewTimer(settleLimit(pages))
 	defer limit.Stop()
 	tick := time.NewTicker(settlePoll)
 	defer tick.Stop()
@@ -180,7 +200,7 @@ func waitInnoDB(ctx context.Context, admin *sql.DB) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-limit.C:
-			return fmt.Errorf("%w after %v: %d of %d pages are dirty, history list length is %d", ErrUnsettled, settleLimit, dirty, data, history)
+			return fmt.Errorf("%w after %v: %d of %d pages are dirty, history list length is %d", ErrUnsettled, settleLimit(pages), dirty, data, history)
 		case <-tick.C:
 		}
 	}

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/workload/insertbench"
@@ -21,6 +22,19 @@ type SuiteStep struct {
 	Label  string // of the benchmark; "" for maintenance: the debt of writes is paid, see Settle
 	Group  string // what the benchmark is summed up in; "" if it is not reported, such as a warm-up
 	Settle bool   // maintenance
+
+	// Of the classic mode, which alone runs what is not reported.
+	Time     time.Duration // published, where a benchmark has not that of its kind
+	PerTable bool          // has as many connections as there are tables
+}
+
+// Slices is how long a benchmark of the suite is measured, where 1 is as long as the
+// published ones that read.
+func (s SuiteStep) Slices(b Benchmark) float64 {
+	if s.Time > 0 {
+		return slicesOf(s.Time)
+	}
+	return b.Slices()
 }
 
 // Benchmarks lists the benchmarks that are reported, in order, each in the group of the suite.
@@ -82,7 +96,7 @@ func scenarioSuite() []SuiteStep {
 
 // sweepSuite has the numbers of connections of the published one, after its warm-up.
 func sweepSuite() []SuiteStep {
-	steps := unreported("read-only.warm range=100 threads=24")
+	steps := warm("read-only.warm range=100 threads=24", 600*time.Second)
 	for _, name := range []string{"read-only range=100", "point-query"} {
 		for _, threads := range []int{1, 4, 16, 24, 32, 48, 64, 128, 256} {
 			steps = append(steps, in(name, fmt.Sprintf("%s threads=%d", name, threads))...)
@@ -118,6 +132,14 @@ func in(group string, labels ...string) []SuiteStep {
 // unreported makes the steps of benchmarks whose result no group has.
 func unreported(labels ...string) []SuiteStep { return in("", labels...) }
 
+// warm makes the step of a warm-up that lasts so long.
+func warm(label string, length time.Duration) []SuiteStep {
+	return []SuiteStep{{Label: label, Time: length}}
+}
+
+// warmTables makes the step of the warm-up after the load.
+func warmTables(label string) []SuiteStep { return []SuiteStep{{Label: label, PerTable: true}} }
+
 func settle() []SuiteStep { return []SuiteStep{{Settle: true}} }
 
 func join(parts ...[]SuiteStep) []SuiteStep {
@@ -139,10 +161,11 @@ func quick() []SuiteStep {
 
 func sysbench32() []SuiteStep {
 	return join(
-		unreported("point-query.warm"), settle(),
-		unreported("scan.warmpre", "point-query.pre", "range-notcovered-si.pre"),
+		warmTables("point-query.warm"), settle(),
+		warm("scan.warmpre", time.Minute),
+		unreported("point-query.pre", "range-notcovered-si.pre"),
 		in(Writes, allWrites()...), settle(),
-		unreported("scan.warm"),
+		warm("scan.warm", time.Minute),
 		in(Range1, "scan"),
 		in(Range2, "read-only range=10", "read-only range=100", "read-only range=10000", "read-only-simple",
 			"read-only-sum", "read-only-order", "read-only-distinct", "read-only-count"),
@@ -167,7 +190,7 @@ func allWrites() []string {
 func sysbench42() []SuiteStep {
 	const point1, point2 = "point-1", "point-2"
 	return join(
-		unreported("point-query.warm"), settle(),
+		warmTables("point-query.warm"), settle(),
 		in(point1, "point-query.pre"),
 		in(point2, "random-points.pre range=10", "random-points.pre range=100", "random-points.pre range=1000"),
 		in(Range2, "read-only.pre range=10", "read-only.pre range=100", "read-only.pre range=10000"),
