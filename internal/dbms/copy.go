@@ -14,10 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// serverName is the file in which MySQL keeps the UUID of a server, which a replica
+// may not share with its primary. A server that finds none makes one.
+const serverName = "auto.cnf"
+
 // Copy copies the data of the stopped instance in directory src to the claimed
 // instance in dst that has none yet. Modes and owners stay, holes stay holes,
 // and where the filesystem can share blocks (Btrfs, XFS) nothing is copied at all.
-// It refuses data that were not shut down cleanly.
+// It refuses data that were not shut down cleanly. What names one server among all
+// stays behind: the other one gets a name of its own.
 func Copy(ctx context.Context, src, dst string) error {
 	from, to := filepath.Join(src, "data"), filepath.Join(dst, "data")
 	if err := copyable(src, dst, from, to); err != nil {
@@ -33,6 +38,9 @@ func Copy(ctx context.Context, src, dst string) error {
 		relative, err := filepath.Rel(from, path)
 		if err != nil {
 			return err
+		}
+		if relative == serverName {
+			return nil
 		}
 		info, err := entry.Info()
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,7 +84,11 @@ func TestCopy_KeepsHolesAndModes(t *testing.T) {
 	_, err = file.WriteAt([]byte("end"), size-3)
 	must(t, err)
 	must(t, file.Close())
+	must(t, os.WriteFile(filepath.Join(src, "data", serverName), []byte("server-uuid=1"), 0o600))
 	must(t, Copy(t.Context(), src, dst))
+	if _, err := os.Stat(filepath.Join(dst, "data", serverName)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the copy has the name of the server it was copied from: %v", err)
+	}
 	want, err := os.ReadFile(path)
 	must(t, err)
 	copied := filepath.Join(dst, "data", "base", "sparse")

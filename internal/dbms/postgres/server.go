@@ -29,15 +29,19 @@ type server struct {
 }
 
 // connect waits until the server answers, gives the benchmark user a new
-// password and makes the handles to the server.
+// password and makes the handles to the server. A replica takes no change but from
+// its primary, the password too.
 func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (*server, error) {
-	password := dbms.NewPassword()
+	password, follows := dbms.NewPassword(), l.primary != nil
+	if follows {
+		password = l.primary.Password
+	}
 	maintenance, err := l.openSocket(port, "postgres")
 	if err != nil {
 		return nil, err
 	}
 	err = dbms.WaitReady(ctx, process, startTimeout, func(ctx context.Context) error { return final(maintenance.PingContext(ctx)) })
-	if err == nil {
+	if err == nil && !follows {
 		err = prepareDatabase(ctx, maintenance, password)
 	}
 	if err := errors.Join(err, maintenance.Close()); err != nil {
@@ -52,7 +56,7 @@ func (l *launch) connect(ctx context.Context, process *dbms.Process, port int) (
 	// SIGINT is the fast shutdown: sessions are ended, a checkpoint is written.
 	s := &server{Handle: dbms.NewStarted(process, where, syscall.SIGINT)}
 	s.DB = admin
-	if s.Release, err = askVersion(ctx, admin); err == nil {
+	if s.Release, err = askVersion(ctx, admin); err == nil && !follows {
 		err = createStatements(ctx, admin)
 	}
 	if err != nil {

@@ -6,12 +6,14 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/dbms"
+	"github.com/dbcanary/dbcanary/internal/wire"
 )
 
 const (
@@ -28,6 +30,7 @@ type launch struct {
 	instance *dbms.Instance
 	settings []dbcanary.Setting
 	cpus     []int
+	primary  *wire.Address // of the server that this one follows; nil for none
 }
 
 // Start initialises the data directory if it is empty, starts the server and
@@ -41,6 +44,20 @@ func (d *Driver) Start(ctx context.Context, options dbms.StartOptions) (dbms.Ser
 }
 
 func (d *Driver) start(ctx context.Context, options dbms.StartOptions) (*server, error) {
+	l, err := d.prepare(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if l.instance.Fresh {
+		if err := l.initialise(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return dbms.WithFreePort(func(port int) (*server, error) { return l.serve(ctx, port) }, portTaken)
+}
+
+// prepare finds out what a start needs to know.
+func (d *Driver) prepare(ctx context.Context, options dbms.StartOptions) (*launch, error) {
 	if err := dbms.CheckSettings(options.Settings, reserved(), strings.ToLower); err != nil {
 		return nil, err
 	}
@@ -52,13 +69,7 @@ func (d *Driver) start(ctx context.Context, options dbms.StartOptions) (*server,
 	if err != nil {
 		return nil, err
 	}
-	l := &launch{binary: binary, instance: instance, settings: dbms.Merge(options.Settings, strings.ToLower), cpus: options.CPUs}
-	if instance.Fresh {
-		if err := l.initialise(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return dbms.WithFreePort(func(port int) (*server, error) { return l.serve(ctx, port) }, portTaken)
+	return &launch{binary: binary, instance: instance, settings: dbms.Merge(options.Settings, strings.ToLower), cpus: options.CPUs}, nil
 }
 
 // portTaken tells whether a start failed since another program took the port.
@@ -108,15 +119,19 @@ func (l *launch) serve(ctx context.Context, port int) (*server, error) {
 // lets in, and our settings; what initdb wrote into postgresql.conf is kept as
 // it depends on the machine only in what we set ourselves.
 func (l *launch) configure(port int) error {
+	replication, err := l.standby()
+	if err != nil {
+		return err
+	}
 	var text strings.Builder
-	for _, setting := range append(l.placement(port), l.settings...) {
+	for _, setting := range slices.Concat(l.placement(port), l.settings, replication) {
 		fmt.Fprintf(&text, "%s = %s\n", setting.Name, quote(setting.Value))
 	}
 	login, me := "trust", ""
 	if account, err := user.Current(); err == nil && account.Username != "" {
 		login, me = "peer map=dbcanary", account.Username
 	}
-	hba := fmt.Sprintf("local all %s %s\nlocal %s %s scram-sha-256\nhost %s %s 127.0.0.1/32 scram-sha-256\n", adminUser, login, database, benchUser, database, benchUser)
+	hba := fmt.Sprintf("local all %[1]s %[2]s\nlocal %[3]s %[4]s scram-sha-256\nhost %[3]s,replication %[4]s 127.0.0.1/32 scram-sha-256\n", adminUser, login, database, benchUser)
 	ident := fmt.Sprintf("dbcanary %q %s\n", me, adminUser)
 	for name, content := range map[string]string{"postgresql.conf": text.String(), "pg_hba.conf": hba, "pg_ident.conf": ident} {
 		if err := l.instance.WriteFile(filepath.Join(l.instance.Data, name), content); err != nil {
