@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -211,7 +212,12 @@ func (s *serverTest) pgbench(t *testing.T) {
 		}
 	}
 	for _, mode := range []string{workload.Text, workload.Prepared} {
-		s.run(t, list[0], mode, 60)
+		logged := s.LogStatements(t)
+		s.run(t, list[0], mode, pgbenchEvents)
+		s.checkLog(t, mode, list[0], pgbenchEvents, logged)
+		if logged != nil {
+			s.checkWeights(t, mode, logged(t))
+		}
 	}
 	// What TPC-B holds: all balances are the sum of what the history says, and as many
 	// events wrote it as there were of the two scripts that do.
@@ -221,9 +227,66 @@ func (s *serverTest) pgbench(t *testing.T) {
 		admin.QueryRowContext(ctx, "SELECT SUM(abalance) FROM pgbench_accounts").Scan(&accounts),
 		admin.QueryRowContext(ctx, "SELECT SUM(delta), COUNT(*) FROM pgbench_history").Scan(&history, &written),
 	)
-	sent := strings.Count(events(list[0], s.family, workload.Text, 60), "INSERT INTO pgbench_history")
+	sent := strings.Count(events(list[0], s.family, workload.Text, pgbenchEvents), "INSERT INTO pgbench_history")
 	if err != nil || accounts != history || int(written) != 2*sent || sent == 0 {
 		t.Errorf("accounts %d, history %d, %d rows of it for 2 x %d sent: %v", accounts, history, written, sent, err)
+	}
+}
+
+// pgbenchEvents are enough to tell the weights of the scripts.
+const pgbenchEvents = 250
+
+// checkLog compares what the server logged of a benchmark, in order, with what its
+// files say.
+func (s *serverTest) checkLog(t *testing.T, mode string, b workload.Benchmark, n int, logged func(testing.TB) []string) {
+	t.Helper()
+	if logged == nil {
+		return
+	}
+	var got, want []string
+	for _, statement := range logged(t) {
+		// What a connection begins with, and how the log is read.
+		if statement != "SET NAMES DEFAULT" && !strings.Contains(statement, "general_log") {
+			got = append(got, plain(statement))
+		}
+	}
+	for _, line := range strings.Split(strings.TrimSpace(plain(events(b, s.family, workload.Text, n))), "\n") {
+		if line != "--" {
+			want = append(want, line)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s, %s: statements at the server (-documented +logged):\n%.3000s", b.Label, mode, diff)
+	}
+}
+
+// checkWeights holds that the scripts have run as often as their weights say.
+func (s *serverTest) checkWeights(t *testing.T, mode string, logged []string) {
+	t.Helper()
+	count := func(parts ...string) (n int) {
+		for _, statement := range logged {
+			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(statement, part) }) {
+				n++
+			}
+		}
+		return n
+	}
+	tpcb, written := count("UPDATE pgbench_tellers"), count("INSERT INTO pgbench_history")
+	ranges, single := count("SELECT abalance", "BETWEEN"), count("SELECT abalance", "aid = ")
+	scripts := []struct {
+		name           string
+		events, weight int
+	}{{"tpcb-like", tpcb, 1}, {"simple-update", written - tpcb, 1}, {"select-only", single - written, 2}, {"pgbench.sql", ranges, 1}}
+	for _, script := range scripts {
+		// The seed is fixed; six standard deviations are for another generator.
+		share := float64(script.weight) / 5
+		off := float64(script.events) - share*pgbenchEvents
+		if off*off > 36*pgbenchEvents*share*(1-share) {
+			t.Errorf("%s: %s ran in %d of %d events, with weight %d of 5", mode, script.name, script.events, pgbenchEvents, script.weight)
+		}
+	}
+	if total := tpcb + written - tpcb + single - written + ranges; total != pgbenchEvents {
+		t.Errorf("%s: the log has %d events of %d", mode, total, pgbenchEvents)
 	}
 }
 
@@ -240,7 +303,9 @@ func (s *serverTest) query(t *testing.T) {
 	if err := list[0].Tables.Load(t.Context(), workload.Loading{Connect: s.Connect, Family: s.family}); err != nil {
 		t.Fatal(err)
 	}
+	logged := s.LogStatements(t)
 	s.run(t, list[0], workload.Prepared, 5)
+	s.checkLog(t, workload.Prepared, list[0], 5, logged)
 	if got := s.digest(t, "SELECT COUNT(*) FROM slapped"); !strings.HasPrefix(got, "|6\n") {
 		t.Errorf("after five events: %s", got)
 	}

@@ -3,6 +3,7 @@ package servertest
 import (
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,8 @@ func (s *Server) LogStatements(t testing.TB) func(t testing.TB) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return func(t testing.TB) []string { return s.postgresLog(t, info.Size()) }
+		s.logFrom = info.Size()
+		return s.postgresLog
 	}
 	return nil
 }
@@ -89,14 +91,37 @@ var (
 	number          = regexp.MustCompile(`^'-?\d+'$`)
 )
 
-// postgresLog reads what was logged from a place in the file on.
-func (s *Server) postgresLog(t testing.TB, from int64) []string {
+// Sessions is how many sessions have sent exactly this text since LogStatements.
+func (s *Server) Sessions(t testing.TB, statement string) int {
+	t.Helper()
+	if s.Build.Family == dbcanary.Postgres {
+		text, err := os.ReadFile(s.log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions := map[string]bool{}
+		line := regexp.MustCompile(`(?m)\[(\d+)\] LOG:  statement: ` + regexp.QuoteMeta(statement) + `$`)
+		for _, match := range line.FindAllStringSubmatch(string(text[s.logFrom:]), -1) {
+			sessions[match[1]] = true
+		}
+		return len(sessions)
+	}
+	query := "SELECT COUNT(DISTINCT thread_id) FROM mysql.general_log WHERE command_type = 'Query' AND CONVERT(argument USING utf8mb4) = '" + statement + "'"
+	n, err := strconv.Atoi(s.texts(t, query)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// postgresLog reads what was logged since LogStatements.
+func (s *Server) postgresLog(t testing.TB) []string {
 	t.Helper()
 	text, err := os.ReadFile(s.log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return readPostgresLog(string(text[from:]))
+	return readPostgresLog(string(text[s.logFrom:]))
 }
 
 func readPostgresLog(text string) []string {

@@ -27,7 +27,8 @@ type Server struct {
 	dbms.Server
 	Build dbcanary.Build
 
-	log string // file that the server writes to
+	log     string // file that the server writes to
+	logFrom int64  // where in it the statements begin that LogStatements reads
 }
 
 // Start starts a target such as "mariadb@10.11" with its default settings, and
