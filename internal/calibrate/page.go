@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dbcanary/dbcanary"
@@ -32,10 +33,14 @@ func newPage(results []result, simulations int) *page {
 		against: againstThemselves(results), effects: shownEffects(results), spreads: spreads(results), pools: recordedNoise(results),
 	}
 	p.parts = varianceParts(p.spreads)
-	for _, pool := range p.pools {
-		p.simulated = append(p.simulated, simulateRecorded(pool, simulations)...)
+	var group sync.WaitGroup
+	group.Go(func() { p.grid = simulateGrid(simulations) })
+	ofPools := make([][]simulated, len(p.pools))
+	for i, pool := range p.pools {
+		group.Go(func() { ofPools[i] = simulateRecorded(pool, simulations) })
 	}
-	p.grid = simulateGrid(simulations)
+	group.Wait()
+	p.simulated = slices.Concat(ofPools...)
 	return p
 }
 
@@ -209,7 +214,8 @@ func (p *page) recordedSimulation() {
 		if !pool.isEnough() {
 			how = fmt.Sprintf("too few: instead normal deviates as wide as what was recorded (parametric); it takes %d of each benchmark", enough)
 		}
-		p.line("- %s: %s, %s; load %.0f s, a start %.1f s, a benchmark %.2f s in an instance of both targets", pool.target, count(len(pool.instances), "recorded instance"), how, pool.load, pool.start, pool.benchmark)
+		p.line("- %s: %s, %s; load %s s, a start %s s, a benchmark %s s in an instance of both targets", pool.target, count(len(pool.instances), "recorded instance"), how,
+			decimal(pool.load), decimal(pool.start), decimal(pool.benchmark))
 	}
 	p.line("")
 	p.table("noise of", "instances", "minutes", "suites with a false verdict", "coverage of 95 % intervals", "3 % slower found", "5 % slower found", "unchanged decided")

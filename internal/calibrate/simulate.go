@@ -156,6 +156,9 @@ func simulateRecorded(p recorded, runs int) []simulated {
 		s.minutes = (p.load + float64(instances)*(p.start+suiteSize*p.benchmark)) / 60
 		random := rand.New(rand.NewPCG(uint64(instances), uint64(len(p.instances))))
 		looks, start := verdict.Looks(instances), p.start/p.benchmark
+		if math.IsNaN(start) {
+			start = 0 // no run had a second instance
+		}
 		most := 3 * instances // what is in doubt gets the time of the others
 		none := func(int) float64 { return 0 }
 		for range runs {
