@@ -18,21 +18,28 @@ const (
 // Catalogue lists every benchmark in the order of the published suites. Those
 // with several published ranges appear once for each.
 func Catalogue() []Benchmark {
-	list := updates()
-	list = append(list, mixedWrites()...)
-	list = append(list, scans()...)
-	list = append(list, readOnly()...)
-	list = append(list, pointQueries()...)
-	list = append(list, pointsAndRanges()...)
-	list = append(list, sizeChanging()...)
-	list = append(list, slap()...)
-	list = append(list, scenarios()...)
+	list := fixed()
 	list = append(list, sqlBenchmarks(sqlbench.Quick)...)
-	list = append(list, insertBenchmarks(insertbench.Usual())...)
-	for i := range list {
-		list[i].Label = list[i].label()
+	return append(list, insertBenchmarks(insertbench.Usual())...)
+}
+
+// fixed are the benchmarks whose names have no parameters, see kind.
+func fixed() []Benchmark {
+	var all []Benchmark
+	for _, list := range fixedLists() {
+		all = append(all, list()...)
 	}
-	return list
+	for i := range all {
+		all[i].Label = all[i].label()
+	}
+	return all
+}
+
+// fixedLists make the fixed benchmarks; those of one name are in one list.
+func fixedLists() []func() []Benchmark {
+	return []func() []Benchmark{
+		updates, mixedWrites, scans, readOnly, pointQueries, pointsAndRanges, sizeChanging, slap, scenarios,
+	}
 }
 
 func updates() []Benchmark {

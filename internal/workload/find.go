@@ -89,22 +89,25 @@ func cutThreads(label string) (rest string, threads int, err error) {
 	return strings.TrimRight(rest, " _"), threads, nil
 }
 
-// findName gives the benchmark of that name, of the given range if there are several.
+// findName gives the fixed benchmark of that name, of the given range if there are several.
 func findName(name string, size int) (Benchmark, error) {
 	if size == 0 {
 		size = DefaultRange
 	}
-	var found *Benchmark
-	list := Catalogue()
-	for i := range list {
-		if list[i].Name == name && (found == nil || list[i].Range == size) {
-			found = &list[i]
+	for _, make := range fixedLists() {
+		var found *Benchmark
+		list := make()
+		for i := range list {
+			if list[i].Name == name && (found == nil || list[i].Range == size) {
+				found = &list[i]
+			}
+		}
+		if found != nil {
+			found.Label = found.label()
+			return *found, nil
 		}
 	}
-	if found == nil {
-		return Benchmark{}, dbcanary.Errorf(dbcanary.CodeUsage, "unknown benchmark %q%s", name, dbcanary.DidYouMean(name, names(list)))
-	}
-	return *found, nil
+	return Benchmark{}, dbcanary.Errorf(dbcanary.CodeUsage, "unknown benchmark %q%s", name, dbcanary.DidYouMean(name, names(Catalogue())))
 }
 
 // label is the name, with the range where that is needed to tell what is meant.

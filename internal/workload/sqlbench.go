@@ -24,13 +24,14 @@ func sqlBenchKind() kind {
 			if err != nil {
 				return Benchmark{}, err
 			}
-			list := sqlBenchmarks(scale)
-			for _, b := range list {
-				if b.Name == name {
-					return b, nil
+			for _, test := range sqlbench.Tests() {
+				for i := range test.Operations {
+					if sqlBenchName(test, i) == name {
+						return sqlBenchmark(test, i, scale), nil
+					}
 				}
 			}
-			return Benchmark{}, dbcanary.Errorf(dbcanary.CodeUsage, "unknown benchmark %q%s", name, dbcanary.DidYouMean(name, names(list)))
+			return Benchmark{}, dbcanary.Errorf(dbcanary.CodeUsage, "unknown benchmark %q%s", name, dbcanary.DidYouMean(name, names(sqlBenchmarks(scale))))
 		},
 		suite: func(parameters map[string]string) (Suite, error) {
 			scale, err := sqlBenchScale(parameters)
@@ -78,23 +79,31 @@ func sqlBenchSuite(scale sqlbench.Scale) Suite {
 func sqlBenchmarks(scale sqlbench.Scale) []Benchmark {
 	var list []Benchmark
 	for _, test := range sqlbench.Tests() {
-		for i, operation := range test.Operations {
-			name := SQLBench + "." + test.Name + "." + operation.Name
-			list = append(list, Benchmark{
-				Name: name, Label: scaled(name, scale), Group: test.Name,
-				Doc:     operation.Doc,
-				Differs: operation.Differs,
-				Dataset: SQLBench,
-				Program: func(ctx context.Context, env Env) (Work, error) {
-					return openSQLBench(ctx, env, test, i, scale)
-				},
-				Threads: 1, Single: true, Events: int64(operation.Events(scale)),
-				Not:   operation.Not,
-				Shown: func() string { return sqlBenchShown(operation) },
-			})
+		for i := range test.Operations {
+			list = append(list, sqlBenchmark(test, i, scale))
 		}
 	}
 	return list
+}
+
+func sqlBenchName(test sqlbench.Test, i int) string {
+	return SQLBench + "." + test.Name + "." + test.Operations[i].Name
+}
+
+func sqlBenchmark(test sqlbench.Test, i int, scale sqlbench.Scale) Benchmark {
+	operation, name := test.Operations[i], sqlBenchName(test, i)
+	return Benchmark{
+		Name: name, Label: scaled(name, scale), Group: test.Name,
+		Doc:     operation.Doc,
+		Differs: operation.Differs,
+		Dataset: SQLBench,
+		Program: func(ctx context.Context, env Env) (Work, error) {
+			return openSQLBench(ctx, env, test, i, scale)
+		},
+		Threads: 1, Single: true, Events: int64(operation.Events(scale)),
+		Not:   operation.Not,
+		Shown: func() string { return sqlBenchShown(operation) },
+	}
 }
 
 // sqlBenchShown is the SQL of the first event.
