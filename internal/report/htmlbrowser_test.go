@@ -117,6 +117,7 @@ func TestHTML(t *testing.T) {
 		{"large", testLarge},
 		{"print", testPrint},
 		{"no costs", testNoCosts},
+		{"imported", testImported},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.test(t, browser) })
 	}

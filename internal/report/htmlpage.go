@@ -268,10 +268,10 @@ func (r *Report) pageBase(view *Report, texts *texts) pageBase {
 		if !known || !also {
 			continue
 		}
+		qps, cpu := pageEstimate(c.QPSRatio), pageEstimate(c.CPURatio)
 		cell := pageCell{
-			slices.Index(codes, c.Verdict),
-			ratio(c.QPSRatio.Ratio), ratio(c.QPSRatio.Low), ratio(c.QPSRatio.High),
-			slices.Index(codes, c.CPUVerdict), ratio(c.CPURatio.Ratio), ratio(c.CPURatio.Low), ratio(c.CPURatio.High),
+			slices.Index(codes, c.Verdict), qps[0], qps[1], qps[2],
+			slices.Index(codes, c.CPUVerdict), cpu[0], cpu[1], cpu[2],
 			c.Instances, c.VoidSlices, figure(c.MinDetectable), texts.number(c.Reason),
 		}
 		for _, warning := range c.Warnings {
@@ -287,6 +287,15 @@ func (r *Report) pageBase(view *Report, texts *texts) pageBase {
 		})
 	}
 	return base
+}
+
+// pageEstimate is a ratio with the ends of its interval, which are null where it says
+// nothing: an end at 0 alone would pass for known.
+func pageEstimate(e dbcanary.Estimate) [3]ratio {
+	if !bounded(e) {
+		return [3]ratio{ratio(e.Ratio), ratio(math.NaN()), ratio(math.NaN())}
+	}
+	return [3]ratio{ratio(e.Ratio), ratio(e.Low), ratio(e.High)}
 }
 
 func pageDifferences(differences []SettingDifference) []pageDifference {

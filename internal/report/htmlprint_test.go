@@ -59,3 +59,40 @@ func testNoCosts(t *testing.T, browser context.Context) {
 	p := open(t, browser, r)
 	equal(t, "section of costs", []string{}, p.texts("#hardware"))
 }
+
+// Of a target with one start no interval is known: its whisker is a dotted one, and the
+// axis does not reach down to 0 for it. Versions are named without running into each other.
+func testImported(t *testing.T, browser context.Context) {
+	s := ladder()
+	for i := range s.run.Targets {
+		s.run.Targets[i].Name = "my80" + s.run.Targets[i].Name[len("mysql@8.0."):] + "_rel_o2nofp"
+		s.run.Targets[i].Build.Version = s.run.Plan.Targets[i][len("mysql@"):]
+		for k := range s.trials {
+			if s.trials[k].Target == s.run.Plan.Targets[i] {
+				s.trials[k].Target = s.run.Targets[i].Name
+			}
+		}
+		s.run.Plan.Targets[i] = s.run.Targets[i].Name
+	}
+	kept := s.trials[:0]
+	for _, trial := range s.trials {
+		if trial.Instance == 0 {
+			kept = append(kept, trial)
+		}
+	}
+	s.trials = kept
+	p := open(t, browser, New(s.run, s.trials))
+	whiskers := value[[]string](p, `[...document.querySelectorAll("#intervals .whisker")].map((e) => e.getAttribute("class"))`)
+	if len(whiskers) == 0 || slices.Contains(whiskers, "whisker") {
+		t.Errorf("the whiskers of unknown intervals are %q", whiskers)
+	}
+	if start := value[float64](p, `Number(document.querySelector("#intervals text.tick").textContent)`); start < 0.4 {
+		t.Errorf("the axis of ratios above 0.56 starts at %v", start)
+	}
+	touching := value[[]string](p, `[...document.querySelectorAll("#lines figure")].flatMap((figure) => {
+		const names = [...figure.querySelectorAll("text.tick[text-anchor=middle]")];
+		return names.filter((name, i) => i > 0 && names[i - 1].getBoundingClientRect().right > name.getBoundingClientRect().left).map((name) => name.textContent);
+	})`)
+	equal(t, "names that touch", []string{}, touching)
+	equal(t, "first name", "8.0.28", p.text("#lines text.tick[text-anchor=middle]"))
+}

@@ -168,12 +168,14 @@ function lineChart(data: Data, state: State, line: Line, benchmark: number, publ
   }
   const path = points.flatMap(({ estimate: e }, i) => (known(e.ratio) ? [`${x(i).toFixed(1)},${y(e.ratio).toFixed(1)}`] : [])).join(" ");
   chart.append(svg("polyline", { points: path, class: "line" }));
-  const every = Math.ceil(points.length / 6);
+  // Targets without a version in their name, of an import or a path, are told by that of their build.
+  const names = line.targets.map((target) => {
+    const { name, version } = data.targets[target];
+    return cut(name.includes("@") ? name.replace(/^[a-z]+@/, "") : version.split(" ").at(-1) || name, 11);
+  });
+  const every = Math.ceil((Math.max(...names.map((name) => name.length)) * 6.6) / (x(1) - x(0)));
   points.forEach((p, i) => {
-    if (i % every === 0) {
-      const name = data.targets[p.target].name.replace(/^[a-z]+@/, "");
-      chart.append(svg("text", { x: x(i), y: height - 26, class: "tick", "text-anchor": "middle" }, cut(name, 11)));
-    }
+    if (i % every === 0) chart.append(svg("text", { x: x(i), y: height - 26, class: "tick", "text-anchor": "middle" }, names[i]));
     const e = p.estimate;
     if (!known(e.ratio)) return;
     const verdict: string = verdicts[e.verdict] ?? "base";

@@ -177,6 +177,15 @@ function waitTable(data: Data, base: Profile | null, target: Profile): HTMLEleme
   });
   if (events.length === 0) return null;
   events.sort((a, b) => Math.max(b.before ?? 0, b.after ?? 0) - Math.max(a.before ?? 0, a.after ?? 0));
+  const cells = (e: (typeof events)[number]): string[] =>
+    base === null
+      ? [numberText(e.after)]
+      : [
+          numberText(e.before),
+          numberText(e.after),
+          `${e.change > 0 ? "+" : e.change < 0 ? "−" : ""}${numberText(Math.abs(e.change))}`,
+          known(e.before) && e.before > 0 && known(e.after) ? ratioText(e.after / e.before) : "–",
+        ];
   const body = h(
     "tbody",
     {},
@@ -185,23 +194,12 @@ function waitTable(data: Data, base: Profile | null, target: Profile): HTMLEleme
         "tr",
         {},
         h("th", { scope: "row" }, data.texts[e.event], e.sampled ? h("span", { class: "beside" }, "from samples") : null),
-        ...[e.before, e.after].map((v) => h("td", { class: "number" }, numberText(v))),
-        h(
-          "td",
-          { class: "number" },
-          e.before === null ? "–" : `${e.change > 0 ? "+" : e.change < 0 ? "−" : ""}${numberText(Math.abs(e.change))}`,
-        ),
-        h("td", { class: "number" }, known(e.before) && e.before > 0 && known(e.after) ? ratioText(e.after / e.before) : "–"),
+        ...cells(e).map((text) => h("td", { class: "number" }, text)),
       ),
     ),
   );
-  const titles = [
-    "waited for",
-    `${base ? data.targets[base.target].name : "base"}, µs/op`,
-    `${data.targets[target.target].name}, µs/op`,
-    "change",
-    "ratio",
-  ];
+  const side = (profile: Profile): string => `${data.targets[profile.target].name}, µs/op`;
+  const titles = ["waited for", ...(base === null ? [side(target)] : [side(base), side(target), "change", "ratio"])];
   return h(
     "div",
     { class: "scroll" },
