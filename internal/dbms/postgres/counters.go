@@ -12,9 +12,10 @@ import (
 	"github.com/dbcanary/dbcanary/internal/wire"
 )
 
-// promptStatistics is the first release that can be asked to count at once what a
-// session did. Sessions of older ones tell it up to half a second late, and of all
-// of them when they end: too late for a slice.
+// promptStatistics is the first release whose views count at once, when asked, what a
+// session did. Sessions of older ones tell a collector of it at most every half second,
+// and nothing makes them but half a second without work and a statement after it
+// (PGSTAT_STAT_INTERVAL in pgstat.c of 14): too late for a slice.
 const promptStatistics = "15"
 
 // A statisticsView is a view of one or more rows that count. Its numeric columns are
@@ -34,13 +35,22 @@ func statisticsViews() []statisticsView {
 	}
 }
 
-// statementsQuery sums up the statements; the view is there with its extension only.
-const statementsQuery = `SELECT 'pg_stat_statements', row_to_json(s) FROM (SELECT sum(calls) AS calls, sum(rows) AS rows,
-	sum(total_plan_time) AS total_plan_time, sum(total_exec_time) AS total_exec_time,
+// statementsQuery sums up the statements; the view is there with its extension only,
+// of a version that is not the server's. It lies in shared memory and counts at once,
+// in old releases too.
+func statementsQuery(version string) string {
+	// Version 1.8, of PostgreSQL 13, parted planning from execution and counts WAL.
+	own := "sum(total_time) AS total_exec_time"
+	if dbms.CompareVersions(version, "1.8") >= 0 {
+		own = `sum(total_plan_time) AS total_plan_time, sum(total_exec_time) AS total_exec_time,
+	sum(wal_records) AS wal_records, sum(wal_fpi) AS wal_fpi, sum(wal_bytes) AS wal_bytes`
+	}
+	return `SELECT 'pg_stat_statements', row_to_json(s) FROM (SELECT sum(calls) AS calls, sum(rows) AS rows,
 	sum(shared_blks_hit) AS shared_blks_hit, sum(shared_blks_read) AS shared_blks_read,
 	sum(shared_blks_dirtied) AS shared_blks_dirtied, sum(shared_blks_written) AS shared_blks_written,
 	sum(temp_blks_read) AS temp_blks_read, sum(temp_blks_written) AS temp_blks_written,
-	sum(wal_records) AS wal_records, sum(wal_fpi) AS wal_fpi, sum(wal_bytes) AS wal_bytes FROM pg_stat_statements) s`
+	` + own + ` FROM pg_stat_statements) s`
+}
 
 // createStatements makes the view of statements where its library is loaded.
 func createStatements(ctx context.Context, db *sql.DB) error {
@@ -126,13 +136,14 @@ func (s *server) countersQuery(ctx context.Context, conn *sql.Conn) (string, err
 			parts = append(parts, view.query)
 		}
 	}
-	var statements, standby bool
-	err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements'), pg_is_in_recovery()").Scan(&statements, &standby)
+	var statements string // version of the extension, "" without it
+	var standby bool
+	err := conn.QueryRowContext(ctx, "SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = 'pg_stat_statements'), ''), pg_is_in_recovery()").Scan(&statements, &standby)
 	if err != nil {
 		return "", fmt.Errorf("ask which statistics the server has: %w", err)
 	}
-	if statements && s.prompt() {
-		parts = append(parts, statementsQuery)
+	if statements != "" {
+		parts = append(parts, statementsQuery(statements))
 	}
 	wal := "pg_current_wal_lsn()"
 	if standby {
