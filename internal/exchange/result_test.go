@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -311,73 +309,4 @@ func (r *repeated) Read(into []byte) (int, error) {
 	n := copy(into, r.pending)
 	r.pending = r.pending[n:]
 	return n, nil
-}
-
-// BenchmarkReadResults reads 200 MB each time: a goal is less than 5 s.
-func BenchmarkReadResults(b *testing.B) {
-	const size = 200 << 20
-	text := func(head, tail string, line func(n int) []byte) func() io.Reader {
-		return func() io.Reader {
-			return io.MultiReader(strings.NewReader(head), bufio.NewReader(&repeated{line: line, left: size}), strings.NewReader(tail))
-		}
-	}
-	var buffer []byte
-	inputs := map[string]func() io.Reader{
-		"sysbench": text("Number of threads: 4\n", "SQL statistics:\n queries: 100 (100.00 per sec.)\nGeneral statistics:\n total time: 1.0000s\n execution time (avg/stddev): 1/0\n", func(n int) []byte {
-			buffer = append(strconv.AppendInt(append(buffer[:0], "[ "...), int64(n), 10), "s ] thds: 4 tps: 1960.68 qps: 31370.93 (r/w/o: 27450.12/0.00/3920.81) lat (ms,95%): 3.55 err/s: 0.00 reconn/s: 0.00\n"...)
-			return buffer
-		}),
-		"pgbench log": text("", "", func(n int) []byte {
-			buffer = buffer[:0]
-			for _, column := range []int{n % 8, n, 1000 + n%977, 0, 1796071437 + n/20000, n % 20000 * 50} {
-				buffer = append(strconv.AppendInt(buffer, int64(column), 10), ' ')
-			}
-			buffer[len(buffer)-1] = '\n'
-			return buffer
-		}),
-	}
-	for name, input := range recordingInputs(size) {
-		inputs[name] = input
-	}
-	for name, input := range inputs {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(size)
-			for b.Loop() {
-				results, err := ReadResults("f", input())
-				if err != nil || len(results.Measurements)+len(results.Recordings) != 1 {
-					b.Fatal(len(results.Measurements), results.Rejected, err)
-				}
-			}
-		})
-	}
-}
-
-// recordingInputs are long recordings.
-func recordingInputs(size int) map[string]func() io.Reader {
-	repeat := func(head, sample string) func() io.Reader {
-		return func() io.Reader {
-			return io.MultiReader(strings.NewReader(head), bufio.NewReader(&repeated{line: func(int) []byte { return []byte(sample) }, left: size}))
-		}
-	}
-	var rows strings.Builder
-	rows.WriteString("+---+---+\n| Variable_name | Value |\n+---+---+\n")
-	for i := range 500 {
-		fmt.Fprintf(&rows, "| %-48s | %-48d |\n", fmt.Sprintf("Innodb_counter_number_%d", i), 1000*i)
-	}
-	status := func(uptime int) string {
-		return fmt.Sprintf("%s| %-48s | %-48d |\n+---+---+\n\n", rows.String(), "Uptime", uptime)
-	}
-	return map[string]func() io.Reader{
-		"vmstat": repeat("procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n",
-			" 4  0      0 23105696  24632 1384276    0    0  1136     0 6499 35206 50 50  0  0  0\n"),
-		"iostat": repeat("Linux 6.1.0 (host) 12/01/26 _x86_64_ (2 CPU)\n\n",
-			"avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          60.50    0.00   39.50    0.00    0.00    0.00\n\n"+
-				"Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  aqu-sz  %util\n"+
-				"vda              6.00   1136.00     0.00   0.00    1.67   189.33    0.00      0.00     0.00   0.00    0.00     0.00    0.01   0.80\n\n"),
-		"mysqladmin": func() io.Reader {
-			n := 0
-			return bufio.NewReader(&repeated{left: size, line: func(int) []byte { n++; return []byte(status(n)) }})
-		},
-		"mysqladmin -r": repeat(status(1000), status(1)),
-	}
 }
