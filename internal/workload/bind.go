@@ -54,17 +54,11 @@ func ChangedState() *State {
 	return state
 }
 
-// Bind readies the benchmark on a connection: it prepares each statement for each
-// table, for as long as the connection lives. The session must be given a seed by
-// Reseed before its first Run. It fails with dbcanary.CodeUsage if the benchmark
-// is not applicable or an option is wrong.
+// Bind readies a benchmark of steps that is applicable, as Open has checked, on a
+// connection: it prepares each statement for each table, for as long as the
+// connection lives. The session must be given a seed by Reseed before its first
+// Run. It fails with dbcanary.CodeUsage if an option is wrong.
 func (b Benchmark) Bind(ctx context.Context, conn wire.Conn, family dbcanary.Family, data Data, options BindOptions) (*Session, error) {
-	if err := data.Check(); err != nil {
-		return nil, err
-	}
-	if reason := b.NotApplicable(family, data); reason != "" {
-		return nil, dbcanary.Errorf(dbcanary.CodeUsage, "benchmark %q does not run on %s: %s", b.Label, family, reason)
-	}
 	if mode := options.PSMode; mode != "" && mode != Prepared && mode != Text {
 		return nil, dbcanary.Errorf(dbcanary.CodeUsage, "unknown mode %q of sending statements%s", mode, dbcanary.DidYouMean(mode, []string{Prepared, Text}))
 	}

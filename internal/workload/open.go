@@ -16,14 +16,14 @@ func (b Benchmark) Open(ctx context.Context, env Env) (Work, error) {
 	if env.State == nil {
 		env.State = new(State)
 	}
-	if b.Program == nil {
-		return b.Bind(ctx, env.Conn, env.Family, env.Data, BindOptions{PSMode: env.PSMode, State: env.State, Worker: env.Worker})
-	}
 	if err := env.Data.Check(); err != nil {
 		return nil, err
 	}
 	if reason := b.NotApplicable(env.Family, env.Data); reason != "" {
 		return nil, dbcanary.Errorf(dbcanary.CodeUsage, "benchmark %q does not run on %s: %s", b.Label, env.Family, reason)
+	}
+	if b.Program == nil {
+		return b.Bind(ctx, env.Conn, env.Family, env.Data, BindOptions{PSMode: env.PSMode, State: env.State, Worker: env.Worker})
 	}
 	work, err := b.Program(ctx, env)
 	if err != nil {

@@ -288,22 +288,22 @@ func TestLostConnectionIsNotRolledBack(t *testing.T) {
 	}
 }
 
-func TestBindRefuses(t *testing.T) {
+func TestOpenRefuses(t *testing.T) {
 	insert, err := Find("insert")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		data    Data
-		options BindOptions
-		want    string
+		data Data
+		mode string
+		want string
 	}{
-		{Data{Tables: 0, TableSize: 1}, BindOptions{}, "0 tables"},
-		{Data{Tables: 1, TableSize: 0}, BindOptions{}, "table size 0"},
-		{testData, BindOptions{PSMode: "txt"}, "did you mean text?"},
-		{Data{Tables: 1, TableSize: 1, Secondary: true}, BindOptions{}, "gives no id to a new row"},
+		{Data{Tables: 0, TableSize: 1}, "", "0 tables"},
+		{Data{Tables: 1, TableSize: 0}, "", "table size 0"},
+		{testData, "txt", "did you mean text?"},
+		{Data{Tables: 1, TableSize: 1, Secondary: true}, "", "gives no id to a new row"},
 	} {
-		_, err := insert.Bind(t.Context(), &fakeConn{}, dbcanary.SQLite, test.data, test.options)
+		_, err := insert.Open(t.Context(), Env{Conn: &fakeConn{}, Family: dbcanary.SQLite, Data: test.data, PSMode: test.mode})
 		if dbcanary.ErrorCode(err) != dbcanary.CodeUsage || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: got %v, want %q", test, err, test.want)
 		}
