@@ -146,8 +146,7 @@ func (s *Server) step(ctx context.Context, options Options, state *workload.Stat
 		Rate: options.Rate, Poisson: options.Poisson, Seed: options.Seed,
 	}
 	if b := options.Benchmark; b.Single {
-		// It can't be repeated, so its length is its own.
-		settings = load.Options{Time: b.Time, Events: b.Events, Exact: b.Events > 0, OverrunLimit: time.Hour}
+		settings = b.SingleOptions()
 	}
 	if options.IntervalEvery > 0 {
 		settings.IntervalEvery = options.IntervalEvery

@@ -16,10 +16,6 @@ import (
 // overrunLimit is how long a statement may run past the end of its slice.
 const overrunLimit = 30 * time.Second
 
-// singleOverrunLimit is that of an event that can't be repeated, such as one that
-// builds an index.
-const singleOverrunLimit = time.Hour
-
 // runSlice measures one slice, records its trial, and tells whether other work on
 // the host disturbed it. An error is returned only for what ends the run.
 func (s *state) runSlice(ctx context.Context, c *cell, number, block, position int) (disturbed bool, err error) {
@@ -29,8 +25,8 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 	}
 	options := load.Options{CPUs: s.clientCPUs, OverrunLimit: overrunLimit}
 	if c.benchmark.Single {
-		options.Events, options.Time, options.OverrunLimit = c.benchmark.Events, c.benchmark.Time, singleOverrunLimit
-		options.Exact = options.Events > 0
+		options = c.benchmark.SingleOptions()
+		options.CPUs = s.clientCPUs
 	} else if c.benchmark.Writes {
 		options.Events = s.events[c.benchmark.Label]
 		err = warmByEvents(ctx, c, options)

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/load"
 )
 
 // Open makes the work of one worker: a Session of the steps, or what the Program
@@ -44,6 +46,12 @@ func (b Benchmark) Workers(threads int) int {
 // Multiplexes tells whether the work waits for nothing but answers on its own
 // connection, so that workers may share a thread.
 func (b Benchmark) Multiplexes() bool { return b.Program == nil || b.AnswersOnly }
+
+// SingleOptions is how the one slice of a Single benchmark is run. An event of it,
+// such as one that builds an index, may last long.
+func (b Benchmark) SingleOptions() load.Options {
+	return load.Options{Time: b.Time, Events: b.Events, Exact: b.Events > 0, OverrunLimit: time.Hour}
+}
 
 // defaultDataset is what benchmarks run on that name none.
 const defaultDataset = "sbtest"
