@@ -133,10 +133,12 @@ func plannedRuns(o options) ([]measurement, error) {
 		}
 	}
 	if slices.Contains(o.parts, partVariance) {
+		// Several blocks tell what an instance varies by in itself, and short ones leave the
+		// time to many instances.
 		for _, s := range setups() {
 			for _, target := range o.targets {
 				add(partVariance, target+" "+s.name, s.fixed,
-					[]string{"noise", target, "--benchmarks", strings.Join(varianceBenchmarks(), ","), "--placement", s.placement}, limit)
+					[]string{"noise", target, "--benchmarks", strings.Join(varianceBenchmarks(), ","), "--placement", s.placement, "--slice", "200ms", "--blocks", "3"}, limit)
 			}
 		}
 	}
