@@ -19,6 +19,7 @@ import (
 // instance is one start of a target's server on its own copy of the loaded data.
 type instance struct {
 	*subject
+	number int
 	server dbms.Server
 	dir    string
 	data   workload.State // what benchmarks have done to this copy of the data
@@ -60,7 +61,7 @@ func (s *state) startInstances(ctx context.Context, number int) []*instance {
 	var instances []*instance
 	var group sync.WaitGroup
 	for _, subject := range s.live() {
-		started := &instance{subject: subject}
+		started := &instance{subject: subject, number: number}
 		instances = append(instances, started)
 		group.Go(func() { started.err = s.startInstance(ctx, started, number) })
 	}
@@ -158,7 +159,7 @@ func (s *state) runBenchmark(ctx context.Context, number int, instances []*insta
 		}
 	}()
 	for _, i := range instances {
-		if i.target.Dropped != "" || benchmark.NotApplicable(i.Driver.Family(), s.data) != "" {
+		if i.target.Dropped != "" || s.notApplicable(benchmark, i.subject) != "" {
 			continue
 		}
 		if err := s.stopped(ctx); err != nil {
@@ -171,7 +172,7 @@ func (s *state) runBenchmark(ctx context.Context, number int, instances []*insta
 			}
 			continue
 		}
-		c.sampler = s.newSampler(i, instances)
+		c.sampler = s.newSampler(c, instances)
 		cells = append(cells, c)
 	}
 	blocks := s.run.Plan.Blocks
@@ -236,6 +237,7 @@ type cell struct {
 	workers   []load.Worker
 	works     []workload.Work // of the workers
 	sampler   probe.Sampler
+	counting  *counting          // of the measured server
 	cancel    context.CancelFunc // ends what programs began
 	ended     bool               // no further slice is possible: rows exhausted, connection lost
 }
@@ -249,6 +251,7 @@ func (s *state) newCell(ctx context.Context, i *instance, benchmark workload.Ben
 	env := workload.Env{
 		Family: i.Driver.Family(), Data: s.data, PSMode: s.run.Plan.PSMode, State: &i.data,
 		Workers: benchmark.Workers(s.run.Plan.Threads), Admin: i.server.Admin(), Connect: i.server.Connect, Address: i.server.Address(),
+		Replicate: s.replicator(i),
 	}
 	for env.Worker = range env.Workers {
 		var err error
@@ -270,18 +273,23 @@ func (s *state) newCell(ctx context.Context, i *instance, benchmark workload.Ben
 	if i.counting == nil {
 		i.counting = newCounting(i.server)
 	}
-	i.counting.calibrate(ctx, c.workers)
+	c.counting = i.counting
+	if server := c.measured(); server != i.server {
+		c.counting = newCounting(server)
+	}
+	c.counting.calibrate(ctx, c.workers)
 	return c, nil
 }
 
-// newSampler accounts for the server of an instance and tells it from the idle ones.
-func (s *state) newSampler(measured *instance, instances []*instance) probe.Sampler {
-	sampler := probe.Sampler{Server: measured.server.PID(), Apart: measured.server.PID() == 0, Every: lookEvery}
+// newSampler accounts for the server that is measured and tells it from the idle ones.
+func (s *state) newSampler(measured *cell, instances []*instance) probe.Sampler {
+	pid := measured.measured().PID()
+	sampler := probe.Sampler{Server: pid, Apart: pid == 0, Every: lookEvery}
 	if measured.DSN == "" {
 		sampler.Disks = s.disks
 	}
 	for _, other := range instances {
-		if other != measured && other.server != nil && other.server.PID() > 0 {
+		if other.server != nil && other.server.PID() > 0 && other.server.PID() != pid {
 			sampler.Idle = append(sampler.Idle, other.server.PID())
 		}
 	}

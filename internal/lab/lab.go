@@ -193,7 +193,7 @@ func (s *state) begin(ctx context.Context) error {
 	p.NotApplicable = nil
 	for _, benchmark := range s.benchmarks {
 		for _, subject := range s.subjects {
-			if reason := benchmark.NotApplicable(subject.Driver.Family(), s.data); reason != "" {
+			if reason := s.notApplicable(benchmark, subject); reason != "" {
 				p.NotApplicable = append(p.NotApplicable, dbcanary.NotApplicable{Benchmark: benchmark.Label, Target: subject.target.Name, Reason: reason})
 			}
 		}

@@ -32,7 +32,7 @@ func (s *state) dataBytes(tableSize int) int64 {
 // datasetsOf lists the datasets that the benchmarks run on that apply to a target.
 func (s *state) datasetsOf(subject *subject) []workload.Dataset {
 	applicable := slices.DeleteFunc(slices.Clone(s.benchmarks), func(b workload.Benchmark) bool {
-		return b.NotApplicable(subject.Driver.Family(), s.data) != ""
+		return s.notApplicable(b, subject) != ""
 	})
 	datasets, err := workload.DatasetsOf(applicable)
 	if err != nil {

@@ -45,7 +45,7 @@ func (s *state) profile(ctx context.Context, number int, instances []*instance) 
 		for _, name := range s.run.Plan.Profile {
 			for _, i := range instances {
 				key := profileKey{benchmark.Label, i.target.Name, name}
-				if s.profiled[key] || i.target.Dropped != "" || benchmark.NotApplicable(i.Driver.Family(), s.data) != "" {
+				if s.profiled[key] || i.target.Dropped != "" || s.notApplicable(benchmark, i.subject) != "" {
 					continue
 				}
 				if err := s.stopped(ctx); err != nil {

@@ -68,10 +68,11 @@ type Benchmark struct {
 	Background int
 	// Single says that each instance has one slice of it, without warm-up, of exactly
 	// Events events or of Time: it can't be repeated on the same copy of the data.
-	Single bool
-	Events int64         // of a Single slice, over all workers that are measured
-	Time   time.Duration // of a Single slice without Events
-	Cold   bool          // runs before the caches of the instance are warmed, so before all that are not cold
+	Single  bool
+	Events  int64         // of a Single slice, over all workers that are measured
+	Time    time.Duration // of a Single slice without Events
+	Servers bool          // needs two servers of its own beside the target's, so a build of the target and its loaded data
+	Cold    bool          // runs before the caches of the instance are warmed, so before all that are not cold
 
 	Writes  bool // changes rows
 	Shrinks bool // takes rows away for good, and draws their ids again; those that Keys is Once for are drawn once

@@ -145,7 +145,7 @@ func TestEveryBenchmarkIsComplete(t *testing.T) {
 func TestSuites(t *testing.T) {
 	groups := map[string]map[string]int{
 		"slap":             {"point": 45, "range-1": 81},
-		"scenarios":        {"catalog": 3, "connect": 5, "first-minutes": 1, "plans": 8, "point": 3, "range-1": 2, "range-2": 3, "writes": 2},
+		"scenarios":        {"catalog": 3, "connect": 5, "first-minutes": 1, "plans": 9, "point": 3, "range-1": 2, "range-2": 3, "replication": 1, "writes": 2},
 		"oltp-sweep":       {"read-only range=100": 9, "point-query": 9},
 		"quick":            {"point": 2, "range-1": 3, "range-2": 1, "writes": 4},
 		"sysbench-32":      {"point": 9, "range-1": 5, "range-2": 8, "writes": 10},

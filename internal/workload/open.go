@@ -58,7 +58,7 @@ const defaultDataset = "sbtest"
 
 // Datasets lists every dataset, the default one first.
 func Datasets() []Dataset {
-	return []Dataset{sbtest{}, slapTables{}, shop{}, catalog{}, sqlBenchData{}, insertData{}}
+	return []Dataset{sbtest{}, slapTables{}, shop{}, unanalyzed{}, catalog{}, sqlBenchData{}, insertData{}}
 }
 
 // DatasetsOf lists the datasets that benchmarks run on, each once, in the order of

@@ -47,3 +47,28 @@ func catalogueMarkdown() string {
 	}
 	return out.String()
 }
+
+// TestScenarioRows: the page says of each scenario which regressions it stands for.
+func TestScenarioRows(t *testing.T) {
+	page, err := os.ReadFile("../../docs/WORKLOADS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 || len(strings.TrimSpace(cells[2])) < 10 {
+			continue
+		}
+		for i, name := range strings.Split(cells[1], "`") {
+			if i%2 == 1 {
+				rows[name] = true
+			}
+		}
+	}
+	for _, b := range scenarios() {
+		if !rows[b.Name] {
+			t.Errorf("no row says what %s stands for", b.Name)
+		}
+	}
+}

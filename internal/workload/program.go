@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/dbms"
 	"github.com/dbcanary/dbcanary/internal/wire"
 )
 
@@ -44,6 +45,10 @@ type Env struct {
 	Address wire.Address                             // where the server listens, with the account of the run
 	Admin   *sql.DB                                  // for what is not measured
 	Connect func(context.Context) (wire.Conn, error) // further connections; the program closes them
+	// Replicate starts two more servers of the target's build with its settings, one
+	// the replica of the other, on copies of the loaded data; the program stops them.
+	// It is nil where that can't be: see NoServers.
+	Replicate func(context.Context) (*dbms.Replication, error)
 }
 
 // Dataset is the tables that a benchmark runs on, and how they come to be.

@@ -15,6 +15,8 @@ const (
 	Catalog   = "catalog"
 	Plans     = "plans"
 	FirstTime = "first-minutes"
+
+	Replication = "replication"
 )
 
 // scenarios are benchmarks that each stand for a class of reported regressions;
@@ -22,9 +24,11 @@ const (
 func scenarios() []Benchmark {
 	list := lists()
 	list = append(list, plans()...)
+	list = append(list, unanalyzedPlans()...)
 	list = append(list, sorts()...)
 	list = append(list, catalogs()...)
 	list = append(list, connects()...)
+	list = append(list, replicas()...)
 	return append(list, contention()...)
 }
 

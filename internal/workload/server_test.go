@@ -1,25 +1,18 @@
 package workload
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbcanary/dbcanary"
-	"github.com/dbcanary/dbcanary/internal/build/buildtest"
-	"github.com/dbcanary/dbcanary/internal/dbms"
-	"github.com/dbcanary/dbcanary/internal/dbms/drivers"
 	"github.com/dbcanary/dbcanary/internal/wire"
+	"github.com/dbcanary/dbcanary/internal/wire/wiretest/servertest"
 )
 
 // serverData is small, and large enough for spans of 10,000.
@@ -39,6 +32,7 @@ func TestServers(t *testing.T) {
 			t.Run("text", s.testTextMode)
 			t.Run("secondary", s.testSecondary)
 			t.Run("scenarios", s.testScenarios)
+			t.Run("programs", s.testPrograms)
 			t.Run("concurrent", s.testConcurrent)
 		})
 	}
@@ -46,40 +40,18 @@ func TestServers(t *testing.T) {
 
 func startServer(t testing.TB, target string, memoryBytes int64) *serverTest {
 	t.Helper()
-	got := buildtest.Get(t, target)
-	driver := drivers.For(got.Family)
-	root := t.TempDir()
-	// Servers that run as another user must get through.
-	if err := os.Chmod(filepath.Dir(root), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "instance")
-	if err := dbms.Claim(dir); err != nil {
-		t.Fatal(err)
-	}
-	settings := driver.Defaults(got.Version, memoryBytes)
-	if got.Family == dbcanary.Postgres {
+	var settings []dbcanary.Setting
+	if strings.HasPrefix(target, "postgres") {
 		// Few rows and many writers: deadlocks are what is looked for.
 		settings = append(settings, dbcanary.Setting{Name: "deadlock_timeout", Value: "10ms"})
 	}
-	server, err := driver.Start(t.Context(), dbms.StartOptions{Build: got, Dir: dir, Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-		defer cancel()
-		if err := errors.Join(server.Stop(ctx), dbms.Remove(dir)); err != nil {
-			t.Error(err)
-		}
-	})
-	return &serverTest{server: server, family: got.Family, log: filepath.Join(dir, "server.log")}
+	server := servertest.StartSized(t, target, memoryBytes, settings...)
+	return &serverTest{server: server, family: server.Build.Family}
 }
 
 type serverTest struct {
-	server dbms.Server
+	server *servertest.Server
 	family dbcanary.Family
-	log    string // file that the server writes to
 }
 
 func (s *serverTest) connect(t *testing.T) wire.Conn {
@@ -142,20 +114,20 @@ func (s *serverTest) loadSlap(t *testing.T) {
 	}
 }
 
-// testStatements runs the suite of 32 in order on one copy of the data and
-// compares what the server logged with what the benchmark says it sends, value
-// by value. SQLite keeps no log; there the answers alone are checked.
+// testStatements runs the suite of 32 in order on one copy of the data, then the
+// others that are lists of statements, and compares what the server logged with what
+// the benchmark says it sends, value by value. SQLite keeps no log; there the answers alone are checked.
 func (s *serverTest) testStatements(t *testing.T) {
 	suite, err := FindSuite("sysbench-32")
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, log := new(State), s.startLog(t)
+	state, log := new(State), s.server.LogStatements(t)
 	conn := s.connect(t)
 	expected := map[string][]string{}
 	benchmarks := suite.Benchmarks()
-	for _, b := range slap() {
-		if b.Label = b.label(); b.NotApplicable(s.family, serverData) == "" {
+	for _, b := range append(slap(), scenarios()...) {
+		if b.Label = b.label(); b.Program == nil && b.NotApplicable(s.family, serverData) == "" {
 			benchmarks = append(benchmarks, b)
 		}
 	}
@@ -230,94 +202,6 @@ func (s *serverTest) expectedTexts(t *testing.T, b Benchmark, events int) []stri
 		}
 	}
 	return conn.sent
-}
-
-// startLog makes the server log statements and gives a function that reads them;
-// nil for a family that keeps no log.
-func (s *serverTest) startLog(t *testing.T) func(t *testing.T) []string {
-	t.Helper()
-	var statements []string
-	read := s.generalLog
-	switch s.family {
-	case dbcanary.MySQL, dbcanary.MariaDB:
-		statements = []string{"SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON"}
-	case dbcanary.Postgres:
-		statements = []string{"ALTER SYSTEM SET log_statement = 'all'", "SELECT pg_reload_conf()"}
-		read = s.postgresLog
-	default:
-		return nil
-	}
-	if err := execAll(t.Context(), s.server.Admin(), statements...); err != nil {
-		t.Fatal(err)
-	}
-	if s.family == dbcanary.Postgres {
-		s.waitForSetting(t, "log_statement", "all")
-	}
-	return read
-}
-
-// waitForSetting waits until new PostgreSQL sessions see a reloaded setting.
-func (s *serverTest) waitForSetting(t *testing.T, name, want string) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-tick.C {
-		got, err := texts(t.Context(), s.server.Admin(), "SHOW "+name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got[0] == want {
-			return
-		}
-	}
-	t.Fatalf("%s is not %s after 10 s", name, want)
-}
-
-func (s *serverTest) generalLog(t *testing.T) []string {
-	t.Helper()
-	list, err := texts(t.Context(), s.server.Admin(),
-		"SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute')")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
-var (
-	loggedText    = regexp.MustCompile(`LOG:  statement: (.*)$`)
-	loggedExecute = regexp.MustCompile(`LOG:  execute [^:]*: (.*)$`)
-	loggedDetail  = regexp.MustCompile(`DETAIL:  [Pp]arameters: (.*)$`)
-	loggedValue   = regexp.MustCompile(`(\$\d+) = '([^']*)'`)
-	placeholder   = regexp.MustCompile(`\$\d+`)
-	allDigits     = regexp.MustCompile(`^\d+$`)
-)
-
-// postgresLog puts the logged parameters into the logged statements.
-func (s *serverTest) postgresLog(t *testing.T) []string {
-	t.Helper()
-	text, err := os.ReadFile(s.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if match := loggedText.FindStringSubmatch(line); match != nil {
-			list = append(list, match[1])
-		} else if match := loggedExecute.FindStringSubmatch(line); match != nil {
-			list = append(list, match[1])
-		} else if match := loggedDetail.FindStringSubmatch(line); match != nil && len(list) > 0 {
-			values := map[string]string{}
-			for _, value := range loggedValue.FindAllStringSubmatch(match[1], -1) {
-				values[value[1]] = value[2]
-				if !allDigits.MatchString(value[2]) {
-					values[value[1]] = "'" + value[2] + "'"
-				}
-			}
-			last := &list[len(list)-1]
-			*last = placeholder.ReplaceAllStringFunc(*last, func(name string) string { return values[name] })
-		}
-	}
-	return list
 }
 
 // byBenchmark splits a log at the marks between benchmarks.

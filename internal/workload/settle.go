@@ -35,7 +35,8 @@ func settleLimit(pages int64) time.Duration {
 // and, on InnoDB, flushing until few pages are dirty and little history is left;
 // VACUUM ANALYZE of tables and indexes and CHECKPOINT on PostgreSQL; ANALYZE and a checkpoint of the log
 // on SQLite. It waits for conditions, not for a time, up to a limit after which
-// the error is ErrUnsettled. admin must use the database that holds the tables.
+// the error is ErrUnsettled. The unanalyzed tables stay as they are. admin must use
+// the database that holds the tables.
 func Settle(ctx context.Context, admin *sql.DB, family dbcanary.Family) error {
 	var err error
 	switch family {
@@ -44,7 +45,7 @@ func Settle(ctx context.Context, admin *sql.DB, family dbcanary.Family) error {
 	case dbcanary.Postgres:
 		err = settlePostgres(ctx, admin)
 	case dbcanary.SQLite:
-		err = execAll(ctx, admin, "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)")
+		err = settleSQLite(ctx, admin)
 	default:
 		err = dbcanary.Errorf(dbcanary.CodeUsage, "unknown family")
 	}
@@ -82,7 +83,7 @@ func texts(ctx context.Context, admin *sql.DB, query string) ([]string, error) {
 }
 
 func settlePostgres(ctx context.Context, admin *sql.DB) error {
-	tables, err := texts(ctx, admin, "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1")
+	tables, err := texts(ctx, admin, "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ("+unanalyzedTables+") ORDER BY 1")
 	if err != nil {
 		return err
 	}
@@ -108,8 +109,16 @@ func settlePostgres(ctx context.Context, admin *sql.DB) error {
 	return nil
 }
 
+func settleSQLite(ctx context.Context, admin *sql.DB) error {
+	tables, err := texts(ctx, admin, "SELECT 'ANALYZE \"' || name || '\"' FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT IN ("+unanalyzedTables+") ORDER BY 1")
+	if err != nil {
+		return err
+	}
+	return execAll(ctx, admin, append(tables, "PRAGMA wal_checkpoint(TRUNCATE)")...)
+}
+
 func settleInnoDB(ctx context.Context, admin *sql.DB) error {
-	tables, err := texts(ctx, admin, "SELECT CONCAT('`', table_name, '`') FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 1")
+	tables, err := texts(ctx, admin, "SELECT CONCAT('`', table_name, '`') FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_name NOT IN ("+unanalyzedTables+") ORDER BY 1")
 	if err != nil {
 		return err
 	}

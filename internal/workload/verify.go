@@ -103,27 +103,37 @@ func digestQuery(family dbcanary.Family, n int) string {
 // Verify reads the digest of freshly loaded tables and gives it, with an error if
 // it is not that of data: rows were lost, or their content is another.
 func Verify(ctx context.Context, admin *sql.DB, family dbcanary.Family, data Data) (Digest, error) {
-	var digest Digest
-	for n := 1; n <= data.Tables; n++ {
-		var texts [6]string
-		row := admin.QueryRowContext(ctx, digestQuery(family, n))
-		if err := row.Scan(&texts[0], &texts[1], &texts[2], &texts[3], &texts[4], &texts[5]); err != nil {
-			return digest, fmt.Errorf("verify %s: %w", tableName(n), err)
-		}
-		var t TableDigest
-		for i, into := range []*int64{&t.Rows, &t.IDs, &t.K, &t.C, &t.Pad, &t.Length} {
-			value, err := strconv.ParseInt(texts[i], 10, 64)
-			if err != nil {
-				return digest, fmt.Errorf("verify %s: %w", tableName(n), err)
-			}
-			*into = value
-		}
-		digest.Tables = append(digest.Tables, t)
+	digest, err := readDigest(ctx, admin, family, data)
+	if err != nil {
+		return digest, fmt.Errorf("verify %w", err)
 	}
 	for i, expected := range Expect(data).Tables {
 		if found := digest.Tables[i]; found != expected {
 			return digest, fmt.Errorf("verify %s: the table holds %+v, loaded was %+v", tableName(i+1), found, expected)
 		}
+	}
+	return digest, nil
+}
+
+// readDigest reads the digest of the tables as they are; an error begins with the
+// name of one.
+func readDigest(ctx context.Context, admin *sql.DB, family dbcanary.Family, data Data) (Digest, error) {
+	var digest Digest
+	for n := 1; n <= data.Tables; n++ {
+		var texts [6]string
+		row := admin.QueryRowContext(ctx, digestQuery(family, n))
+		if err := row.Scan(&texts[0], &texts[1], &texts[2], &texts[3], &texts[4], &texts[5]); err != nil {
+			return digest, fmt.Errorf("%s: %w", tableName(n), err)
+		}
+		var t TableDigest
+		for i, into := range []*int64{&t.Rows, &t.IDs, &t.K, &t.C, &t.Pad, &t.Length} {
+			value, err := strconv.ParseInt(texts[i], 10, 64)
+			if err != nil {
+				return digest, fmt.Errorf("%s: %w", tableName(n), err)
+			}
+			*into = value
+		}
+		digest.Tables = append(digest.Tables, t)
 	}
 	return digest, nil
 }
