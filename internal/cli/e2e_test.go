@@ -226,6 +226,43 @@ func TestCompare_GateFindsARealRegression(t *testing.T) {
 	}
 }
 
+// A base that can't start is no end: the others are measured, no number is put against
+// it, and the report that is offered compares them.
+func TestCompare_GoesOnWithoutABaseThatCannotStart(t *testing.T) {
+	const base = "postgres@18+shared_buffers=100000GB"
+	p := newProgram(t)
+	out, errs := p.run(4, measure("compare", base, "postgres@18", "postgres@18+work_mem=8MB", "--benchmarks", "point-query", "--instances", "2", "--gate")...)
+	for _, want := range []string{"The base " + base + " failed, so nothing is compared with it: ", "invalid value for parameter", "dbcanary report 1 --base postgres@18`"} {
+		if joined := strings.Join(strings.Fields(out), " "); !strings.Contains(joined, want) {
+			t.Errorf("no %q in %s", want, out)
+		}
+	}
+	if !strings.Contains(errs, "gate: 2 of 2 comparisons are inconclusive; "+base+" was dropped: ") {
+		t.Errorf("stderr: %s", errs)
+	}
+	rqps, errs := p.run(0, "report", "1", "--format", "rqps")
+	if !strings.Contains(rqps, "NA\tNA\tpoint-query") || !strings.Contains(errs, "note: The base "+base+" failed") {
+		t.Errorf("rqps: %s%s", rqps, errs)
+	}
+	for _, c := range parseReport(t, first(p.run(0, "report", "1", "--format", "json"))).Comparisons {
+		if c.Ratio != nil || c.Verdict != "inconclusive" {
+			t.Errorf("against a base that failed: %+v", c)
+		}
+	}
+	offered := parseReport(t, first(p.run(0, "report", "1", "--base", "postgres@18", "--format", "json")))
+	ratios := 0
+	for _, c := range offered.Comparisons {
+		if c.Ratio != nil {
+			ratios++
+		}
+	}
+	if ratios != 1 {
+		t.Errorf("the report that is offered has %d ratios: %+v", ratios, offered.Comparisons)
+	}
+}
+
+func first(text, _ string) string { return text }
+
 // kill -9 in the middle of a slice loses at most that slice and leaves no server;
 // resume goes on with the run.
 func TestCompare_KilledAndResumed(t *testing.T) {
