@@ -59,6 +59,9 @@ func TestNoVerdictWithoutGround(t *testing.T) {
 				trial.Operations /= 1000
 			}
 		}), "looks "},
+		{"starts differ by a third", 0, ofTarget(func(trial *dbcanary.Trial) {
+			trial.Operations = int64(float64(trial.Operations) * math.Exp(0.3*float64(trial.Instance%2*2-1)))
+		}), "it varies too much from start to start to be settled by 100 instances"},
 		{"target and base never in one block", 0, ofTarget(func(trial *dbcanary.Trial) { trial.Block += 100 }), "no block has a valid slice of both"},
 		{"the base is missing", 0, func(trial *dbcanary.Trial) {
 			if trial.Target == "t0" {

@@ -83,12 +83,22 @@ func (s *subject) doubt(verdictLevel float64) string {
 func (s *subject) remedy(design stat.Design, verdictLevel float64) string {
 	more, ok := s.moreInstances(design, verdictLevel)
 	switch {
+	case !ok && !s.isNear():
+		return fmt.Sprintf("it varies too much from start to start to be settled by %d instances: find out what makes it vary", mostInstances)
 	case !ok:
 		return fmt.Sprintf("it is too near %s to be settled by more instances: choose another smallest change that matters", percent(s.MinEffect))
 	case more == 1:
 		return "about 1 more instance would settle it"
 	}
 	return fmt.Sprintf("about %d more instances would settle it", more)
+}
+
+// isNear tells whether the estimate is within the smallest change that matters and so
+// near to it that this, more than noise, keeps the verdict open.
+func (s *subject) isNear() bool {
+	estimate, low, high := s.qps.interval.Estimate, math.Log1p(-s.MinEffect), math.Log1p(s.MinEffect)
+	distance := min(estimate-low, high-estimate)
+	return distance >= 0 && distance < high/4
 }
 
 // moreInstances tells how many instances beyond those at hand give a verdict if
