@@ -32,16 +32,18 @@ func readHammerDB(l *lines, results *Results) error {
 	var users int64
 	failed := false
 	for line := range l.all {
-		if hammerFailed.MatchString(line) {
+		if (strings.Contains(line, "FAILED") || strings.HasPrefix(line, "Error")) && hammerFailed.MatchString(line) {
 			if !failed {
 				results.rejectf(l, l.number, "a virtual user failed, so the results of this log are not those of all users: %s", clip(line))
 			}
 			failed = true
 		}
-		if match := hammerUsers.FindStringSubmatch(line); match != nil {
-			var err error
-			if users, err = l.count("virtual users", match[1]); err != nil {
-				return err
+		if strings.Contains(line, "Active Virtual Users") {
+			if match := hammerUsers.FindStringSubmatch(line); match != nil {
+				var err error
+				if users, err = l.count("virtual users", match[1]); err != nil {
+					return err
+				}
 			}
 		}
 		if !strings.Contains(line, "TEST RESULT : System achieved") {

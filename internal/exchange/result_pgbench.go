@@ -25,12 +25,11 @@ func pgbenchText() resultFormat {
 }
 
 var (
-	pgbenchMark     = regexp.MustCompile(`(?m)^(pgbench \(|pgbench: error|transaction type: |progress: [\d.]+ s, [\d.]+ tps, lat )`)
-	pgbenchVersion  = regexp.MustCompile(`^pgbench \(.*?(\d[\w.]*)`)
-	pgbenchProgress = regexp.MustCompile(`^progress: ([\d.,]+) s, ([\d.,]+) tps, lat ([\d.,]+|NaN) ms stddev`)
-	pgbenchTPS      = regexp.MustCompile(`^tps = (\S+) \((including|excluding|without|with)`)
-	pgbenchFailed   = regexp.MustCompile(`^number of failed transactions: (\d+)`)
-	pgbenchError    = regexp.MustCompile(`^pgbench: (?:error|fatal): |^(?:client|Client) \d+ .*aborted|^Run was aborted`)
+	pgbenchMark    = regexp.MustCompile(`(?m)^(pgbench \(|pgbench: error|transaction type: |progress: [\d.]+ s, [\d.]+ tps, lat )`)
+	pgbenchVersion = regexp.MustCompile(`^pgbench \(.*?(\d[\w.]*)`)
+	pgbenchTPS     = regexp.MustCompile(`^tps = (\S+) \((including|excluding|without|with)`)
+	pgbenchFailed  = regexp.MustCompile(`^number of failed transactions: (\d+)`)
+	pgbenchError   = regexp.MustCompile(`^pgbench: (?:error|fatal): |^(?:client|Client) \d+ .*aborted|^Run was aborted`)
 )
 
 // limited is what is to be known of a run at a fixed rate.
@@ -125,22 +124,34 @@ func pgbenchName(text string) string {
 	return strings.TrimSuffix(text[strings.LastIndexByte(text, '/')+1:], ".sql")
 }
 
+// pgbenchProgress takes time, rate and latency of a line such as "progress: 1.0 s, 1000.0 tps,
+// lat 1.000 ms stddev 0.5". A long file has millions of them.
+func pgbenchProgress(line string) (at, rate, latency string, ok bool) {
+	rest, begins := strings.CutPrefix(line, "progress: ")
+	at, rest, timed := strings.Cut(rest, " s, ")
+	rate, rest, rated := strings.Cut(rest, " tps, lat ")
+	latency, _, ends := strings.Cut(rest, " ms stddev")
+	isNumber := func(text string) bool { return text != "" && strings.Trim(text, "0123456789.,") == "" }
+	ok = begins && timed && rated && ends && isNumber(at) && isNumber(rate) && (latency == "NaN" || isNumber(latency))
+	return at, rate, latency, ok
+}
+
 func (r *pgbenchReader) interval(line string) error {
-	match := pgbenchProgress.FindStringSubmatch(line)
-	if match == nil {
+	at, rate, lat, ok := pgbenchProgress(line)
+	if !ok {
 		return r.failf(r.number, "a progress line of pgbench should read \"progress: 1.0 s, 1000.0 tps, lat 1.000 ms stddev …\"; found %q", clip(line))
 	}
-	end, err := r.float("the time", match[1])
+	end, err := r.float("the time", at)
 	if err != nil {
 		return err
 	}
-	tps, err := r.float("tps", match[2])
+	tps, err := r.float("tps", rate)
 	if err != nil {
 		return err
 	}
 	latency := 0.0
-	if match[3] != "NaN" { // of an interval without a transaction
-		if latency, err = r.float("the latency", match[3]); err != nil {
+	if lat != "NaN" { // of an interval without a transaction
+		if latency, err = r.float("the latency", lat); err != nil {
 			return err
 		}
 	}

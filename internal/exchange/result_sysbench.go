@@ -36,7 +36,6 @@ var (
 	sysbenchVersion = regexp.MustCompile(`^sysbench (\d[\w.-]*)`)
 	sysbenchMark    = regexp.MustCompile(`(?m)^(sysbench \d|Running the test with following options:|SQL statistics:|OLTP test statistics:|\[ *\d+s *\] (thds|Checkpoint)|FATAL: |\S*sysbench .* run( |$))`)
 	// The CSV hook writes ten columns and no header.
-	sysbenchCSVRow    = regexp.MustCompile(`^\d+(\.\d+)?,\d+(,-?\d+\.\d+){8}$`)
 	sysbenchCSVHead   = regexp.MustCompile(`\A(time,(threads|thds),tps,qps,[^\n]*\n)?\d+(\.\d+)?,\d+(,\d+\.\d+){8}(\n|$)`)
 	sysbenchBucket    = regexp.MustCompile(`^\s*([\d.]+) \|[* ]* *(\d+)$`)
 	sysbenchCountRate = regexp.MustCompile(`^(\d+) *\(([\d.]+) per sec\.\)$`)
@@ -143,7 +142,7 @@ func (r *sysbenchReader) line(line string) error {
 			r.cpus = max(0, cpus)
 		}
 		return nil
-	case text != "" && text[0] <= '9' && sysbenchCSVRow.MatchString(text):
+	case text != "" && text[0] <= '9' && isSysbenchRow(text):
 		return r.csvRow(text)
 	}
 	if strings.Contains(line, " |") {
@@ -221,13 +220,32 @@ func (r *sysbenchReader) addInterval(i Interval) error {
 	return nil
 }
 
+// isSysbenchRow tells a row of the CSV hook: a time, a number of threads, and eight
+// decimal numbers. A long file has millions of them.
+func isSysbenchRow(text string) bool {
+	isWhole := func(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+	for column := range 10 {
+		field, rest, more := strings.Cut(text, ",")
+		if column > 1 {
+			field = strings.TrimPrefix(field, "-")
+		}
+		whole, decimals, isDecimal := strings.Cut(field, ".")
+		if more != (column < 9) || !isWhole(whole) || isDecimal && (column == 1 || !isWhole(decimals)) || !isDecimal && column > 1 {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
 func (r *sysbenchReader) csvRow(text string) error {
 	r.begin()
-	fields := strings.Split(text, ",")
 	var v [10]float64
-	for i, field := range fields {
+	for i := range v {
+		var field string
+		field, text, _ = strings.Cut(text, ",")
 		var err error
-		if v[i], err = r.float("column "+strconv.Itoa(i+1), field); err != nil {
+		if v[i], err = r.float("a column of the row", field); err != nil {
 			return err
 		}
 		if v[i] > 1e9 {

@@ -66,10 +66,13 @@ func longInputs() []longInput { return append(longResults(), longRecordings()...
 
 func longResults() []longInput {
 	return []longInput{
-		{"sysbench", 1, "Number of threads: 4\n", "SQL statistics:\n queries: 100 (100.00 per sec.)\nGeneral statistics:\n total time: 1.0000s\n execution time (avg/stddev): 1/0\n",
-			numbered("[ %ds ] thds: 4 tps: 1960.68 qps: 31370.93 (r/w/o: 27450.12/0.00/3920.81) lat (ms,95%%): 3.55 err/s: 0.00 reconn/s: 0.00\n")},
+		{
+			"sysbench", 1, "Number of threads: 4\n", "SQL statistics:\n queries: 100 (100.00 per sec.)\nGeneral statistics:\n total time: 1.0000s\n execution time (avg/stddev): 1/0\n",
+			numbered("[ %ds ] thds: 4 tps: 1960.68 qps: 31370.93 (r/w/o: 27450.12/0.00/3920.81) lat (ms,95%%): 3.55 err/s: 0.00 reconn/s: 0.00\n"),
+		},
 		{"sysbench", 1, "", "", numbered("%d,4,1960.68,31370.93,27450.12,1000.00,2920.81,3.55,0.00,0.00\n")},
-		{"sysbench JSON", 1, `[{"time": 0.5, "threads": 2, "tps": 100.0, "qps": {"total": 2000.0}, "latency": 3.5, "errors": 0}`, "]\n",
+		{
+			"sysbench JSON", 1, `[{"time": 0.5, "threads": 2, "tps": 100.0, "qps": {"total": 2000.0}, "latency": 3.5, "errors": 0}`, "]\n",
 			numbered(`,
   {
     "time":    %d,
@@ -79,9 +82,12 @@ func longResults() []longInput {
     "latency": 3.50,
     "errors":  0.00,
     "reconnects": 0.00
-  }`)},
-		{"pgbench", 1, "", "transaction type: <builtin: select only>\nnumber of clients: 4\nnumber of transactions actually processed: 100\ntps = 100.000000 (without initial connection time)\n",
-			numbered("progress: %d.0 s, 23981.6 tps, lat 0.166 ms stddev 0.064, 0 failed\n")},
+  }`),
+		},
+		{
+			"pgbench", 1, "", "transaction type: <builtin: select only>\nnumber of clients: 4\nnumber of transactions actually processed: 100\ntps = 100.000000 (without initial connection time)\n",
+			numbered("progress: %d.0 s, 23981.6 tps, lat 0.166 ms stddev 0.064, 0 failed\n"),
+		},
 		{"pgbench log", 1, "", "", func(buffer []byte, n int) []byte {
 			return fmt.Appendf(buffer, "%d %d %d 0 %d %d\n", n%8, n, 1000+n%977, 1796071437+n/20000, n%20000*50)
 		}},
@@ -89,8 +95,10 @@ func longResults() []longInput {
 			return fmt.Appendf(buffer, "%d 881345 1997295345 8105616099345 382 12982345\n", 1796071437+n)
 		}},
 		{"HammerDB", 1, "Vuser 1:10 Active Virtual Users configured\n", "Vuser 1:TEST RESULT : System achieved 26207 NOPM from 61023 MariaDB TPM\n", always("Vuser 4:Processing 1000000 transactions with output suppressed...\n")},
-		{"go-tpc", 1, "", "[Summary] NEW_ORDER - Takes(s): 299.9, Count: 1290, TPM: 258.1, Avg(ms): 37.2, 50th(ms): 35.7, Max(ms): 117.4\n",
-			always("[Current] NEW_ORDER - Takes(s): 10.0, Count: 163, TPM: 978.0, Sum(ms): 6063.6, Avg(ms): 37.2, 50th(ms): 35.7, 90th(ms): 44.0, 95th(ms): 48.2, 99th(ms): 62.9, 99.9th(ms): 71.3, Max(ms): 71.3\n")},
+		{
+			"go-tpc", 1, "", "[Summary] NEW_ORDER - Takes(s): 299.9, Count: 1290, TPM: 258.1, Avg(ms): 37.2, 50th(ms): 35.7, Max(ms): 117.4\n",
+			always("[Current] NEW_ORDER - Takes(s): 10.0, Count: 163, TPM: 978.0, Sum(ms): 6063.6, Avg(ms): 37.2, 50th(ms): 35.7, 90th(ms): 44.0, 95th(ms): 48.2, 99th(ms): 62.9, 99.9th(ms): 71.3, Max(ms): 71.3\n"),
+		},
 	}
 }
 
@@ -117,16 +125,22 @@ func longRecordings() []longInput {
 		{"disk_device": "vda", "r/s": 107.68, "w/s": 149.62, "d/s": 45.64, "f/s": 28.72, "rkB/s": 2007.09, "wkB/s": 8844.32, "dkB/s": 27191.79, "rrqm/s": 8.04, "wrqm/s": 45.95, "r_await": 0.91, "w_await": 0.66, "aqu-sz": 0.22, "util": 4.07}
 	]}`
 	return []longInput{
-		{"vmstat", 1, "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n", "",
-			always(" 4  0      0 23105696  24632 1384276    0    0  1136     0 6499 35206 50 50  0  0  0\n")},
-		{"iostat", 1, "Linux 6.1.0 (host) 12/01/26 _x86_64_ (2 CPU)\n\n", "",
+		{
+			"vmstat", 1, "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n", "",
+			always(" 4  0      0 23105696  24632 1384276    0    0  1136     0 6499 35206 50 50  0  0  0\n"),
+		},
+		{
+			"iostat", 1, "Linux 6.1.0 (host) 12/01/26 _x86_64_ (2 CPU)\n\n", "",
 			always("avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          60.50    0.00   39.50    0.00    0.00    0.00\n\n" +
 				"Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz  aqu-sz  %util\n" +
-				"vda              6.00   1136.00     0.00   0.00    1.67   189.33    0.00      0.00     0.00   0.00    0.00     0.00    0.01   0.80\n\n")},
+				"vda              6.00   1136.00     0.00   0.00    1.67   189.33    0.00      0.00     0.00   0.00    0.00     0.00    0.01   0.80\n\n"),
+		},
 		{"iostat JSON", 1, `{"sysstat": {"hosts": [{"nodename": "vm", "sysname": "Linux", "number-of-cpus": 2, "statistics": [` + disk, "]}]}}\n", always(",\n" + disk)},
 		{"pidstat", 1, "Linux 6.18.44 (vm) \t12/01/26 \t_x86_64_\t(2 CPU)\n\n", "", always(pidstat)},
-		{"dstat CSV", 1, "\"Dstat 0.8.0 CSV output\"\n\"total cpu usage\",,,,,\"dsk/total\",,\"system\",\n\"usr\",\"sys\",\"idl\",\"wai\",\"stl\",\"read\",\"writ\",\"int\",\"csw\"\n", "",
-			always("35.954,22.008,41.343,0.694,0,2044354.880,9018473.050,2476.917,13651.077\n")},
+		{
+			"dstat CSV", 1, "\"Dstat 0.8.0 CSV output\"\n\"total cpu usage\",,,,,\"dsk/total\",,\"system\",\n\"usr\",\"sys\",\"idl\",\"wai\",\"stl\",\"read\",\"writ\",\"int\",\"csw\"\n", "",
+			always("35.954,22.008,41.343,0.694,0,2044354.880,9018473.050,2476.917,13651.077\n"),
+		},
 		{"mysqladmin extended-status", 1, "", "", status},
 		{"mysqladmin extended-status", 1, string(status(nil, 1000)), "", func(buffer []byte, _ int) []byte { return status(buffer, 1) }}, // -r
 		{"perf script", 1, "", "", always("mysqld  2926 15659.764363:    5025125 cpu-clock: \n\tffffffff8225fd19 pvm_irq_enable+0x19 ([kernel.kallsyms])\n" +
