@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/plan"
+	"github.com/dbcanary/dbcanary/internal/verdict"
 	"github.com/dbcanary/dbcanary/internal/workload"
 	"github.com/dbcanary/dbcanary/internal/workload/own"
 )
@@ -175,7 +176,7 @@ func (o *Outline) steps(line func(string, ...any)) {
 		line("     stop: about %s", rounded(round))
 	}
 	if len(p.Looks) > 0 {
-		line("     After %s instances it is judged: what is clear is measured no further.", numbersText(p.Looks))
+		line("     After %s instances it is judged: what is clear is measured no further.", verdict.LooksText(p.Looks, "and"))
 	}
 	if o.Cost.Unknown > 0 {
 		line("  4. %d comparisons", len(p.Benchmarks)*(len(p.Targets)-1))
@@ -215,19 +216,6 @@ func groupsOf(planned []dbcanary.PlannedBenchmark) (groups []groupLabels) {
 type groupLabels struct {
 	Key   string
 	Value []string
-}
-
-// numbersText is "3, 5 and 8".
-func numbersText(numbers []int) string {
-	text := fmt.Sprint(numbers[0])
-	for i, n := range numbers[1:] {
-		separator := ", "
-		if i == len(numbers)-2 {
-			separator = " and "
-		}
-		text += separator + fmt.Sprint(n)
-	}
-	return text
 }
 
 // countText is a number with its noun.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dbcanary/dbcanary"
+	"github.com/dbcanary/dbcanary/internal/verdict"
 )
 
 // noiseText says how noise was treated, and how much of it there was.
@@ -20,7 +21,7 @@ func (r *Report) noiseText() string {
 			countText(p.Blocks, "block", "blocks"), durationText(time.Duration(p.SliceNs)), p.Seed))
 	}
 	if len(p.Looks) > 0 {
-		parts = append(parts, "what was clear after "+looksText(p.Looks)+" starts was measured no further, which is counted in the level")
+		parts = append(parts, "what was clear after "+verdict.LooksText(p.Looks, "or")+" starts was measured no further, which is counted in the level")
 	}
 	parts = append(parts, r.voidText())
 	if text := placementText(p.Placement); text != "" {
@@ -31,19 +32,6 @@ func (r *Report) noiseText() string {
 			percentText(r.Comparisons[0].Level), r.minEffectText()))
 	}
 	return strings.Join(parts, "; ")
-}
-
-// looksText is "3, 5 or 8".
-func looksText(looks []int) string {
-	text := fmt.Sprint(looks[0])
-	for i, look := range looks[1:] {
-		separator := ", "
-		if i == len(looks)-2 {
-			separator = " or "
-		}
-		text += separator + fmt.Sprint(look)
-	}
-	return text
 }
 
 // minEffectText gives the smallest change that matters, which may differ by benchmark.

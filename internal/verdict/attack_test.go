@@ -181,3 +181,11 @@ func TestChange(t *testing.T) {
 		}
 	}
 }
+
+func TestLooksText(t *testing.T) {
+	for want, looks := range map[string][]int{"": nil, "3": {3}, "3 or 5": {3, 5}, "3, 5 or 8": {3, 5, 8}} {
+		if got := LooksText(looks, "or"); got != want {
+			t.Errorf("%v: %q, want %q", looks, got, want)
+		}
+	}
+}

@@ -2,6 +2,8 @@ package verdict
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/dbcanary/dbcanary"
 )
@@ -16,6 +18,22 @@ func Looks(expected int) []int {
 		looks = append(looks, next)
 	}
 	return looks
+}
+
+// LooksText lists looks for a reader: "3, 5 or 8" with "or" before the last.
+func LooksText(looks []int, before string) string {
+	var text strings.Builder
+	for i, look := range looks {
+		switch {
+		case i == 0:
+		case i == len(looks)-1:
+			text.WriteString(" " + before + " ")
+		default:
+			text.WriteString(", ")
+		}
+		text.WriteString(strconv.Itoa(look))
+	}
+	return text.String()
 }
 
 // Clear gives the benchmarks that need no further instance after so many: those
