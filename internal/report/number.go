@@ -104,6 +104,8 @@ func changeText(ratio float64) string {
 		return fmt.Sprintf("%.3g times", ratio)
 	case math.Abs(change) < 9.95:
 		return fmt.Sprintf("%+.1f %%", change)
+	case ratio < 0.1: // -99 % and -100 % hide what may be ten times or a thousand
+		return fmt.Sprintf("%.2g times", ratio)
 	}
 	return fmt.Sprintf("%+.0f %%", change)
 }

@@ -232,6 +232,8 @@ func TestNumbers(t *testing.T) {
 		{changeText(0.995), "-0.5 %"},
 		{changeText(1.0999), "+10 %"},
 		{changeText(2.3), "2.3 times"},
+		{changeText(0.1), "-90 %"},
+		{changeText(0.004), "0.004 times"},
 		{percentText(0.02), "2 %"},
 		{percentText(0.025), "2.5 %"},
 		{percentText(0.95), "95 %"},

@@ -21,7 +21,15 @@ type operationSeconds struct {
 	flags      []string  // why it has none: "?" void, "-" not applicable, "" if it is not measured yet
 }
 
-func (o operationSeconds) complete() bool { return !slices.ContainsFunc(o.seconds, math.IsNaN) }
+// complete tells whether all targets that were measured at all have the operation.
+func (o operationSeconds) complete(measured []bool) bool {
+	for i, seconds := range o.seconds {
+		if measured[i] && math.IsNaN(seconds) {
+			return false
+		}
+	}
+	return true
+}
 
 // writeSQLBench writes seconds in the layout of the published reports on
 // sql-bench: by test and in total for each target, then by operation, with three
@@ -86,18 +94,25 @@ func (r *Report) sqlBenchOperations() []operationSeconds {
 
 // writeTestTotals writes a row for each target with its seconds of each test, and
 // their totals, in absolute numbers and by those of the base. A total is of the
-// operations that all targets have.
+// operations that all targets have; one that failed altogether has none.
 func (r *Report) writeTestTotals(b *strings.Builder, operations []operationSeconds) {
 	var tests []string
 	sums := map[string][]float64{}
 	total := make([]float64, len(r.Run.Plan.Targets))
+	measured := make([]bool, len(total))
+	for i := range measured {
+		if measured[i] = slices.ContainsFunc(operations, func(o operationSeconds) bool { return !math.IsNaN(o.seconds[i]) }); !measured[i] {
+			total[i] = math.NaN()
+		}
+	}
+	none := slices.Clone(total)
 	left := 0
 	for _, o := range operations {
 		if sums[o.test] == nil {
-			sums[o.test] = make([]float64, len(total))
+			sums[o.test] = slices.Clone(none)
 			tests = append(tests, o.test)
 		}
-		if !o.complete() {
+		if !o.complete(measured) {
 			left++
 			continue
 		}

@@ -62,3 +62,30 @@ NA? void in every instance, NA- not applicable
 		t.Errorf("a run without sql-bench: %v", err)
 	}
 }
+
+// A base that failed has no total, and takes none from the others.
+func TestWriteSQLBench_FailedBase(t *testing.T) {
+	run := dbcanary.Run{Plan: dbcanary.Plan{
+		Targets:    []string{"a", "b", "c"},
+		Benchmarks: []dbcanary.PlannedBenchmark{{Label: "sql-bench.insert.insert", Group: "insert"}, {Label: "sql-bench.wisc.join", Group: "wisc"}},
+	}}
+	trial := func(benchmark, target string, ms int64) dbcanary.Trial {
+		return dbcanary.Trial{Benchmark: benchmark, Target: target, ElapsedNs: ms * 1e6, Events: 10, Operations: 20}
+	}
+	trials := []dbcanary.Trial{
+		trial("sql-bench.insert.insert", "b", 1000), trial("sql-bench.insert.insert", "c", 2000), trial("sql-bench.wisc.join", "b", 10),
+	}
+	var out strings.Builder
+	if err := New(run, trials).Write(&out, "sql-bench", Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `target  insert   wisc  total  relative
+a            -      -      -        NA
+b        1.000  0.000  1.000        NA
+c        2.000  0.000  2.000        NA
+1 operations that not every target has are in no total
+`
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("got\n%s", out.String())
+	}
+}
