@@ -26,7 +26,7 @@ func connect() Test {
 	}
 	const oneRow, simple = "SELECT a, i, s FROM bench1 WHERE i < %d", "SELECT 10 + %d"
 	connecting := func(o Operation) Operation {
-		o.Connects = true
+		o.Connects, o.count = true, slowTimes(connects)
 		return o
 	}
 	return Test{
@@ -44,7 +44,7 @@ func connect() Test {
 			}
 		},
 		Operations: []Operation{
-			{Name: "connect", Doc: "Connects and disconnects.", Connects: true, count: times(connects), event: func(*World, int) Event { return nil }},
+			{Name: "connect", Doc: "Connects and disconnects.", Connects: true, count: slowTimes(connects), event: func(*World, int) Event { return nil }},
 			connecting(repeat("connect+select_simple", "Connects, and asks for a number.", connects, 1, simple, true)),
 			repeat("select_simple", "Asks for a number, another one each time.", loop, 1, simple, true),
 			repeat("select_simple_cache", "Asks for a number, the same each time.", loop, 1, simple, false),
