@@ -38,7 +38,7 @@ such run of this host in the store; dbcanary report RUN --format noise prints on
 		},
 	}
 	options.addFlags(cmd)
-	for _, name := range []string{"adaptive", "base", "gate"} {
+	for _, name := range []string{"adaptive", "base", "gate", "mode"} {
 		cmd.Flags().Lookup(name).Hidden = true
 	}
 	return cmd

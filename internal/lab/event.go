@@ -12,8 +12,8 @@ type EventKind string
 // The kinds, with the fields that are set beside Kind, Time and LeftNs.
 const (
 	EventRun         EventKind = "run"         // Run: the run begins, its plan is final
-	EventPrepare     EventKind = "prepare"     // Target, Phase; Done and Total rows in phase "load"
-	EventInstance    EventKind = "instance"    // Instance: servers of a new instance start; Clear: what it measures no further
+	EventPrepare     EventKind = "prepare"     // Target, Phase; Done and Total rows in phase "load"; phase "settle" also between benchmarks, after writes
+	EventInstance    EventKind = "instance"    // Instance: servers of a new instance start, in the classic mode that of Target alone; Clear: what it measures no further
 	EventSlice       EventKind = "slice"       // Target, Benchmark, Instance, Block: a slice begins
 	EventProfile     EventKind = "profile"     // Target, Benchmark, Instance, Phase: a profiling slice begins, which shows "waits", "perf" or "stacks"
 	EventTrial       EventKind = "trial"       // Trial: a slice is stored

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
+	"time"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/dbms"
@@ -19,11 +19,12 @@ import (
 // instance is one start of a target's server on its own copy of the loaded data.
 type instance struct {
 	*subject
-	number int
-	server dbms.Server
-	dir    string
-	data   workload.State // what benchmarks have done to this copy of the data
-	err    error          // why it could not start
+	number  int
+	server  dbms.Server
+	dir     string
+	data    workload.State // what benchmarks have done to this copy of the data
+	err     error          // why it could not start
+	settled time.Duration  // that paid the debt of writes since its last trial
 
 	counting *counting // of the server's own counters; nil before the first benchmark
 }
@@ -37,23 +38,7 @@ func (s *state) runInstance(ctx context.Context, number int) error {
 	if err := s.dropFailed(ctx, instances); err != nil {
 		return err
 	}
-	warm := false
-	for _, benchmark := range s.benchmarks {
-		if slices.Contains(s.skipped, benchmark.Label) {
-			continue
-		}
-		if !benchmark.Cold && !warm {
-			warm = true
-			if err := s.warm(ctx, instances, number); err != nil {
-				return err
-			}
-		}
-		if err := s.runBenchmark(ctx, number, instances, benchmark); err != nil {
-			return err
-		}
-		s.compare()
-	}
-	return s.profile(ctx, number, instances)
+	return s.runSteps(ctx, number, instances)
 }
 
 // startInstances starts all live targets at the same time.
@@ -151,7 +136,8 @@ func (s *state) stopInstances(ctx context.Context, instances []*instance) {
 }
 
 // runBenchmark measures the blocks of one benchmark on all instances that are up.
-func (s *state) runBenchmark(ctx context.Context, number int, instances []*instance, benchmark workload.Benchmark) error {
+func (s *state) runBenchmark(ctx context.Context, number int, instances []*instance, next step) error {
+	benchmark := next.benchmark
 	var cells []*cell
 	defer func() {
 		for _, c := range cells {
@@ -172,14 +158,14 @@ func (s *state) runBenchmark(ctx context.Context, number int, instances []*insta
 			}
 			continue
 		}
-		c.sampler = s.newSampler(c, instances)
+		c.sampler, c.length = s.newSampler(c, instances), next.length
 		cells = append(cells, c)
 	}
 	blocks := s.run.Plan.Blocks
 	if s.isAttached() && !s.deadline.IsZero() {
 		blocks = s.blocksUntilDeadline(len(cells))
 	}
-	if benchmark.Single {
+	if benchmark.Single || s.run.Plan.Classic() {
 		_, err := s.runBlock(ctx, number, 0, benchmark, cells)
 		return err
 	}
@@ -239,6 +225,7 @@ type cell struct {
 	sampler   probe.Sampler
 	counting  *counting          // of the measured server
 	cancel    context.CancelFunc // ends what programs began
+	length    time.Duration      // of its slice in the classic mode, which has one
 	ended     bool               // no further slice is possible: rows exhausted, connection lost
 }
 

@@ -15,7 +15,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -65,7 +64,8 @@ type state struct {
 	*Lab
 	run        *dbcanary.Run
 	subjects   []*subject
-	benchmarks []workload.Benchmark
+	benchmarks []workload.Benchmark // that are reported
+	steps      []step               // of an instance, in their order
 	datasets   []workload.Dataset
 	data       workload.Data
 	serverCPUs []int
@@ -130,6 +130,9 @@ func (s *state) execute(ctx context.Context) (err error) {
 		return err
 	}
 	defer s.soleRun()()
+	if s.run.Plan.Classic() {
+		return s.classic(ctx)
+	}
 	for _, subject := range s.subjects {
 		if err := s.prepare(ctx, subject); err != nil {
 			return err
@@ -178,14 +181,9 @@ func (s *state) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, planned := range p.Benchmarks {
-		benchmark, err := finder.Find(planned.Label)
-		if err != nil {
-			return err
-		}
-		s.benchmarks = append(s.benchmarks, benchmark)
+	if err := s.readSteps(finder); err != nil {
+		return err
 	}
-	slices.SortStableFunc(s.benchmarks, func(a, b workload.Benchmark) int { return coldFirst(a) - coldFirst(b) })
 	if s.datasets, err = workload.DatasetsOf(s.benchmarks); err != nil {
 		return err
 	}
@@ -219,7 +217,9 @@ func (s *state) begin(ctx context.Context) error {
 	if err := s.findDisks(ctx); err != nil {
 		return err
 	}
-	if p.BudgetNs > 0 {
+	if p.Classic() {
+		s.deadline = s.classicEnd()
+	} else if p.BudgetNs > 0 {
 		s.deadline = s.Now().Add(time.Duration(p.BudgetNs) - s.used())
 	}
 	if err := s.checkResources(); err != nil {

@@ -86,11 +86,15 @@ func (s *state) prepare(ctx context.Context, subject *subject) error {
 	if err := s.stopped(ctx); err != nil {
 		return err
 	}
-	err := s.load(ctx, subject)
+	return s.loaded(ctx, subject, s.load(ctx, subject))
+}
+
+// loaded drops a target that could not be loaded, or gives the error that ends the run.
+func (s *state) loaded(ctx context.Context, subject *subject, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if dbcanary.ErrorCode(err) == dbcanary.CodeUsage {
+	if dbcanary.ErrorCode(err) == dbcanary.CodeUsage && (len(s.trials) == 0 || !s.run.Plan.Classic()) {
 		return err // nothing is measured yet, so what was mistyped is mended first
 	}
 	if err != nil {
@@ -99,15 +103,15 @@ func (s *state) prepare(ctx context.Context, subject *subject) error {
 	return nil
 }
 
+// load starts a target, has its data loaded, and stops it.
 func (s *state) load(ctx context.Context, subject *subject) (err error) {
-	name := subject.target.Name
 	server, err := s.open(ctx, subject)
 	if err != nil {
 		return s.unknownSetting(ctx, subject, err)
 	}
 	if subject.DSN == "" {
 		defer func() {
-			s.emit(Event{Kind: EventPrepare, Target: name, Phase: "stop"})
+			s.emit(Event{Kind: EventPrepare, Target: subject.target.Name, Phase: "stop"})
 			if stopErr := s.stopServer(ctx, server); err == nil {
 				err = stopErr
 			}
@@ -115,10 +119,17 @@ func (s *state) load(ctx context.Context, subject *subject) (err error) {
 	} else {
 		subject.attached = server
 	}
+	return s.fill(ctx, subject, server)
+}
+
+// fill reads what a server is, and loads and settles its data.
+func (s *state) fill(ctx context.Context, subject *subject, server dbms.Server) error {
+	name := subject.target.Name
 	subject.target.Build.Version = server.Version()
 	if err := s.readMade(ctx, subject, server); err != nil {
 		return err
 	}
+	var err error
 	subject.target.Settings, err = server.Settings(ctx)
 	if err != nil {
 		return fmt.Errorf("read the settings back: %w", err)
@@ -161,8 +172,7 @@ func (s *state) open(ctx context.Context, subject *subject) (dbms.Server, error)
 	if err != nil {
 		return nil, err
 	}
-	// The load is not measured, so it may use every CPU.
-	return subject.Driver.Start(ctx, dbms.StartOptions{Build: subject.target.Build, Settings: subject.settings, Dir: subject.golden})
+	return subject.Driver.Start(ctx, dbms.StartOptions{Build: subject.target.Build, Settings: subject.settings, Dir: subject.golden, CPUs: s.loadCPUs()})
 }
 
 // unknownSetting explains why a server did not start, if one of the target's

@@ -16,6 +16,10 @@ import (
 // overrunLimit is how long a statement may run past the end of its slice.
 const overrunLimit = 30 * time.Second
 
+// classicOverrunLimit is that in the classic mode: a scan of a large table by many
+// connections takes its time.
+const classicOverrunLimit = time.Hour
+
 // runSlice measures one slice, records its trial, and tells whether other work on
 // the host disturbed it. An error is returned only for what ends the run.
 func (s *state) runSlice(ctx context.Context, c *cell, number, block, position int) (disturbed bool, err error) {
@@ -27,6 +31,8 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 	if c.benchmark.Single {
 		options = c.benchmark.SingleOptions()
 		options.CPUs = s.clientCPUs
+	} else if c.length > 0 {
+		options.Warmup, options.Time, options.OverrunLimit = time.Duration(s.run.Plan.WarmupNs), c.length, classicOverrunLimit
 	} else if c.benchmark.Writes {
 		options.Events = s.events[c.benchmark.Label]
 		err = warmByEvents(ctx, c, options)
@@ -59,6 +65,7 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 	if err := errors.Join(fill(trial, recording, cost), s.addMetrics(ctx, c, trial, recording, cost, counted)); err != nil {
 		return false, err
 	}
+	c.settledMetric(trial)
 	c.finish(ctx, trial)
 	if exhausted {
 		// The targets that run the block after it do the same, but it is cut short.
@@ -66,7 +73,7 @@ func (s *state) runSlice(ctx context.Context, c *cell, number, block, position i
 	}
 	share := otherCPUs(trial)
 	label := c.benchmark.Label
-	if reason := disturbance(share, s.others[label]); reason != "" && trial.Void == "" {
+	if reason := disturbance(share, s.others[label]); reason != "" && trial.Void == "" && c.length == 0 {
 		trial.Void, disturbed = reason, true
 	}
 	if share >= 0 {

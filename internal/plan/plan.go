@@ -33,6 +33,7 @@ type Cost struct {
 	Prepare           time.Duration // initialise, start and stop of one target
 	Start             time.Duration // copy, start and stop of one target for an instance
 	CopyRowsPerSecond float64       // rows of one target that are copied and read into its caches, beside Start; 0 for no time
+	Settle            time.Duration // in which the debt of writes is paid, beside reading all rows
 
 	Singles int           // benchmarks of the plan that have one slice in an instance, as long as their work takes
 	Single  time.Duration // of all of them on one target, as far as it is known
@@ -42,14 +43,20 @@ type Cost struct {
 // DefaultCost is a guess for a small machine: between PostgreSQL, which starts on a
 // copy and stops within a second, and MySQL, which takes four.
 func DefaultCost() Cost {
-	return Cost{LoadRowsPerSecond: 50_000, Prepare: 6 * time.Second, Start: 1500 * time.Millisecond, CopyRowsPerSecond: 2e6}
+	return Cost{LoadRowsPerSecond: 50_000, Prepare: 6 * time.Second, Start: 1500 * time.Millisecond, CopyRowsPerSecond: 2e6, Settle: time.Second}
 }
 
 // Fit fills the zero fields of SliceNs, WarmupNs, Blocks and Instances so that
 // about ten instances of every target fit into the budget; less time makes
 // slices shorter, then blocks fewer, then instances fewer. Warnings say what was
 // given up. A budget of 0 leaves the number of instances at ten.
+//
+// In the classic mode it fills in the published times, or as much of them as fits into
+// the budget, one block and one instance.
 func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
+	if p.Classic() {
+		return fitClassic(p, cost)
+	}
 	fixedSlice, fixedBlocks, fixedInstances := p.SliceNs > 0, p.Blocks > 0, p.Instances > 0
 	needed := minSlice
 	if fixedSlice {
@@ -66,7 +73,7 @@ func Fit(p dbcanary.Plan, cost Cost) (fitted dbcanary.Plan, warnings []string) {
 	}
 	for p.BudgetNs > 0 {
 		left := time.Duration(p.BudgetNs) - loadTime(p, cost)
-		round := left/time.Duration(instances) - cost.starts(p)
+		round := left/time.Duration(instances) - cost.starts(p) - cost.settles(p)
 		slice := sliceIn(p, round/time.Duration(max(1, cost.slices(p))), fixedSlice)
 		if !fixedSlice {
 			p.SliceNs = int64(min(max(slice.Truncate(time.Millisecond), minSlice), maxSlice))
@@ -149,18 +156,22 @@ func loadTime(p dbcanary.Plan, cost Cost) time.Duration {
 // RoundDuration is the expected time of one instance of every target.
 func RoundDuration(p dbcanary.Plan, cost Cost) time.Duration {
 	slice := time.Duration(p.SliceNs).Seconds() + warmup(p).Seconds()
-	return span(cost.starts(p).Seconds() + float64(cost.slices(p))*slice)
+	return span(cost.starts(p).Seconds() + cost.settles(p).Seconds() + float64(cost.slices(p))*slice)
 }
 
-// Duration is the expected time of a fitted plan with the given number of instances.
+// Duration is the expected time of a fitted plan with the given number of instances; in
+// the classic mode with the plan's.
 func Duration(p dbcanary.Plan, cost Cost, instances int) time.Duration {
+	if p.Classic() {
+		return classicDuration(p, cost)
+	}
 	return span(loadTime(p, cost).Seconds() + float64(instances)*RoundDuration(p, cost).Seconds())
 }
 
 // Expected is the number of instances that a fitted plan is expected to reach: as
 // many as fit into its budget, at least one.
 func Expected(p dbcanary.Plan, cost Cost) int {
-	if p.BudgetNs <= 0 {
+	if p.BudgetNs <= 0 || p.Classic() {
 		return p.Instances
 	}
 	fit := int((time.Duration(p.BudgetNs) - loadTime(p, cost)) / max(1, RoundDuration(p, cost)))

@@ -40,7 +40,8 @@ func (n Need) Cached() bool { return n.ServerBytes >= n.DataBytes+n.DataBytes/4 
 // Needs gives what a plan takes of a room. size gives the bytes of one copy of the
 // loaded data for a number of rows in each table. Each server gets an equal share
 // of the memory, with one share left for the client and the page cache, and no more
-// than helps; each target has its loaded data and one copy of it at a time.
+// than helps; each target has its loaded data and one copy of it at a time. In the
+// classic mode there is one target at a time, which is measured where it was loaded.
 func Needs(p dbcanary.Plan, room Room, size func(tableSize int) int64) Need {
 	n := Need{DataBytes: size(p.TableSize)}
 	for _, target := range p.Targets {
@@ -48,8 +49,13 @@ func Needs(p dbcanary.Plan, room Room, size func(tableSize int) int64) Need {
 			n.Servers++
 		}
 	}
+	directories := 2 * float64(n.Servers)
+	if p.Classic() {
+		n.Servers = min(1, n.Servers)
+		directories = float64(n.Servers)
+	}
 	n.ServerBytes = min(room.MemoryBytes/int64(n.Servers+1), max(maxServerMemory, 4*n.DataBytes))
-	n.DiskBytes = int64(min(float64(n.Servers)*2*float64(directoryBytes+n.DataBytes), math.MaxInt64/2))
+	n.DiskBytes = int64(min(directories*float64(directoryBytes+n.DataBytes), math.MaxInt64/2))
 	return n
 }
 
@@ -91,6 +97,8 @@ func CheckRoom(p dbcanary.Plan, room Room, size func(tableSize int) int64) error
 func (l limits) lacksRoom(p dbcanary.Plan) string {
 	need := Needs(p, l.room, l.size)
 	switch {
+	case p.Classic():
+		return l.classicLacksRoom(need)
 	case need.Servers == 0:
 		return ""
 	case need.ServerBytes < minServerMemory:
@@ -107,7 +115,7 @@ func (l limits) lacksRoom(p dbcanary.Plan) string {
 // budget must have room for if it is not to be refused.
 func leastCost(cost Cost) Cost {
 	least := cost
-	least.LoadRowsPerSecond, least.Prepare, least.Start, least.CopyRowsPerSecond = 500_000, 500*time.Millisecond, 100*time.Millisecond, 50e6
+	least.LoadRowsPerSecond, least.Prepare, least.Start, least.CopyRowsPerSecond, least.Settle = 500_000, 500*time.Millisecond, 100*time.Millisecond, 50e6, 0
 	return least
 }
 
@@ -117,6 +125,9 @@ func (l limits) lacksTime(p dbcanary.Plan) string {
 	budget, least := time.Duration(p.BudgetNs), leastCost(l.cost)
 	if budget <= 0 || Duration(p, least, 1) <= budget {
 		return ""
+	}
+	if p.Classic() {
+		return classicLacksTime(p, least)
 	}
 	return fmt.Sprintf("a budget of %s has no room for one instance: %d targets x %d rows at %.0f a second at most = %s to load, and %d benchmarks x %d targets x %d blocks of %s = %s",
 		short(budget), len(p.Targets), p.Tables*p.TableSize, least.LoadRowsPerSecond, short(loadTime(p, least)),

@@ -67,7 +67,9 @@ func (f File) Plan() (dbcanary.Plan, []dbcanary.TargetSpec, []Problem) {
 	}
 	c.groups(p.Benchmarks)
 	p.MinEffect = c.minEffects(p.Benchmarks)
+	p.Steps = c.steps(p.Benchmarks)
 	p.Benchmarks = c.atThreads(p.Benchmarks)
+	c.mode(&p)
 	return p, specs, c.problems
 }
 
@@ -77,7 +79,7 @@ func (c *checker) numbers() {
 		ok        bool
 		key, text string
 	}{
-		{f.Time > 0, "time", "must be above 0"},
+		{f.Time >= 0, "time", "can't be below 0"},
 		{f.Tables > 0, "tables", "must be above 0"},
 		{f.Tables <= 10_000, "tables", "must be at most 10000"},
 		{f.TableSize >= 1000, "table-size", "must be at least 1000"},
@@ -103,6 +105,7 @@ func (c *checker) numbers() {
 		}
 	}
 	c.oneOf("ps-mode", f.PSMode, PSModes())
+	c.oneOf("mode", f.Mode, Modes())
 }
 
 func (c *checker) oneOf(key, value string, names []string) {
@@ -115,6 +118,9 @@ func (c *checker) oneOf(key, value string, names []string) {
 // client and server on one CPU (docs/METHOD.md).
 func (c *checker) placement(threads int) dbcanary.Placement {
 	if c.file.Placement == "" {
+		if c.file.Mode == classic {
+			return dbcanary.PlacementFree // as in the published reports
+		}
 		if threads == 1 && runtime.NumCPU() > 1 {
 			return dbcanary.PlacementSame
 		}
@@ -288,22 +294,30 @@ func (c *checker) minEffects(planned []dbcanary.PlannedBenchmark) float64 {
 // atThreads repeats each benchmark for each number of connections, in groups of
 // their own, unless it decides that number itself.
 func (c *checker) atThreads(planned []dbcanary.PlannedBenchmark) []dbcanary.PlannedBenchmark {
-	if len(c.file.Threads) < 2 {
-		return planned
-	}
 	var list []dbcanary.PlannedBenchmark
 	for _, one := range planned {
-		benchmark, err := c.own.Find(one.Label)
-		if err != nil || benchmark.Threads > 0 || benchmark.Program != nil {
-			list = append(list, one)
-			continue
-		}
-		for _, threads := range c.file.Threads {
+		for _, suffix := range c.threadsOf(one.Label) {
 			at := one
-			at.Label = fmt.Sprintf("%s threads=%d", one.Label, threads)
-			at.Group = fmt.Sprintf("%s threads=%d", one.Group, threads)
+			at.Label, at.Group = one.Label+suffix, one.Group+suffix
 			list = append(list, at)
 		}
 	}
 	return list
+}
+
+// threadsOf gives what comes after the label of a benchmark for each number of
+// connections; "" alone if it decides that number itself, or there is but one.
+func (c *checker) threadsOf(label string) []string {
+	if len(c.file.Threads) < 2 {
+		return []string{""}
+	}
+	benchmark, err := c.own.Find(label)
+	if err != nil || benchmark.Threads > 0 || benchmark.Program != nil {
+		return []string{""}
+	}
+	var suffixes []string
+	for _, threads := range c.file.Threads {
+		suffixes = append(suffixes, fmt.Sprintf(" threads=%d", threads))
+	}
+	return suffixes
 }

@@ -14,7 +14,7 @@ import (
 // the same family, connections and placement.
 func (o *Outline) LikeNoise(run dbcanary.Run) bool {
 	p := run.Plan
-	if len(p.Targets) < 2 || len(run.Targets) == 0 || len(o.specs) == 0 || run.State != dbcanary.RunDone {
+	if o.Plan.Classic() || p.Classic() || len(p.Targets) < 2 || len(run.Targets) == 0 || len(o.specs) == 0 || run.State != dbcanary.RunDone {
 		return false
 	}
 	for _, target := range p.Targets {

@@ -79,7 +79,7 @@ func NewOutline(p dbcanary.Plan, specs []dbcanary.TargetSpec, adaptive bool, roo
 		return nil, err
 	}
 	o.Plan, o.Warnings = plan.Fit(p, o.Cost)
-	if adaptive {
+	if adaptive && !p.Classic() {
 		o.Plan.Looks = looks(o.Plan, specs, o.Cost)
 	}
 	o.Need = plan.Needs(o.Plan, room, o.dataBytes)
@@ -126,12 +126,20 @@ func (o *Outline) Write(w io.Writer, prefix string) error {
 		names = append(names, dataset.Name())
 	}
 	line("Data")
-	line("  %s: %s of %d rows, some %s for each target, loaded once and copied for each instance",
-		strings.Join(names, ", "), countText(p.Tables, "table"), p.TableSize, bytesText(o.Need.DataBytes))
+	loaded := "loaded once and copied for each instance"
+	if p.Classic() {
+		loaded = "loaded anew for each instance"
+	}
+	line("  %s: %s of %d rows, some %s for each target, %s",
+		strings.Join(names, ", "), countText(p.Tables, "table"), p.TableSize, bytesText(o.Need.DataBytes), loaded)
 	if o.Need.Servers > 0 {
 		o.room(line)
 	}
-	o.steps(line)
+	if p.Classic() {
+		o.classicSteps(line)
+	} else {
+		o.steps(line)
+	}
 	if o.found != "" {
 		line("Smallest change that %s", o.found)
 	}
@@ -149,7 +157,11 @@ func (o *Outline) room(line func(string, ...any)) {
 	if !o.Need.Cached() {
 		cached = "the data does not fit into it, so what is measured depends on the disk"
 	}
-	line("  memory: %s of %s available for each of %d servers; %s", bytesText(o.Need.ServerBytes), bytesText(o.Room.MemoryBytes), o.Need.Servers, cached)
+	share := fmt.Sprintf("each of %d servers", o.Need.Servers)
+	if o.Plan.Classic() {
+		share = "one server at a time"
+	}
+	line("  memory: %s of %s available for %s; %s", bytesText(o.Need.ServerBytes), bytesText(o.Room.MemoryBytes), share, cached)
 }
 
 func (o *Outline) steps(line func(string, ...any)) {

@@ -18,6 +18,7 @@ import (
 type File struct {
 	About      string               `yaml:"about"`
 	Hosts      []string             `yaml:"hosts"`
+	Mode       string               `yaml:"mode"`
 	Targets    []Targets            `yaml:"targets"`
 	Base       []string             `yaml:"base"`
 	Suite      string               `yaml:"suite"`
@@ -71,10 +72,13 @@ func (t *Targets) UnmarshalText(text []byte) error {
 // Default is what is measured where a user says nothing else.
 func Default() File {
 	return File{
-		Suite: "quick", Tables: 1, TableSize: 100_000, Threads: []int{1}, PSMode: "prepared",
-		Time: 10 * time.Minute, MinEffect: []string{"2"}, Adaptive: true,
+		Mode: paired, Suite: "quick", Tables: 1, TableSize: 100_000, Threads: []int{1}, PSMode: "prepared",
+		MinEffect: []string{"2"}, Adaptive: true,
 	}
 }
+
+// DefaultTime is that of a paired run; a classic one lasts as long as the published.
+const DefaultTime = 10 * time.Minute
 
 // Read reads a plan file over the defaults. Errors have dbcanary.CodeUsage and name
 // line and column of every problem; a plan file is checked whole with Check.

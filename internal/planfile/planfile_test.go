@@ -21,43 +21,47 @@ import (
 // TestFiles reads plan files: what they make, or every problem at once. The
 // placement is fixed, since its default depends on the host.
 func TestFiles(t *testing.T) {
-	datadriven.RunTest(t, "testdata/files", func(t *testing.T, d *datadriven.TestData) string {
-		file, source := planfile.Read("plan.yaml", []byte(d.Input))
-		var keys []string
-		if d.HasArg("flags") {
-			keys = []string{"threads", "benchmarks"}
-			file.Override(planfile.File{Threads: []int{0}, Benchmarks: []string{"scan", "scna"}}, keys)
-		}
-		p, specs, problems := file.Plan()
-		if err := planfile.Tell(source, problems, keys); err != nil {
-			return err.Error() + "\n"
-		}
-		if d.Cmd == "plan" {
-			text, err := json.MarshalIndent(p, "", " ")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(text) + "\n"
-		}
-		var out bytes.Buffer
-		room := plan.Room{MemoryBytes: 16 << 30, DiskBytes: 100 << 30, Dir: "/data"}
-		outline, err := planfile.NewOutline(p, specs, file.Adaptive, room)
+	for _, path := range []string{"testdata/files", "testdata/classic"} {
+		datadriven.RunTest(t, path, makeFile)
+	}
+}
+
+func makeFile(t *testing.T, d *datadriven.TestData) string {
+	file, source := planfile.Read("plan.yaml", []byte(d.Input))
+	var keys []string
+	if d.HasArg("flags") {
+		keys = []string{"threads", "benchmarks"}
+		file.Override(planfile.File{Threads: []int{0}, Benchmarks: []string{"scan", "scna"}}, keys)
+	}
+	p, specs, problems := file.Plan()
+	if err := planfile.Tell(source, problems, keys); err != nil {
+		return err.Error() + "\n"
+	}
+	if d.Cmd == "plan" {
+		text, err := json.MarshalIndent(p, "", " ")
 		if err != nil {
-			return err.Error() + "\n"
-		}
-		for range specs {
-			outline.Builds = append(outline.Builds, "to be fetched")
-		}
-		if err := outline.Write(&out, "# "); err != nil {
 			t.Fatal(err)
 		}
-		if err := planfile.Write(&out, file, outline.Plan, outline.Instances()); err != nil {
-			t.Fatal(err)
-		}
-		outline.Plan.Looks = nil // they are made anew from the number of instances
-		sameAgain(t, out.String(), outline.Plan)
-		return out.String()
-	})
+		return string(text) + "\n"
+	}
+	var out bytes.Buffer
+	room := plan.Room{MemoryBytes: 16 << 30, DiskBytes: 100 << 30, Dir: "/data"}
+	outline, err := planfile.NewOutline(p, specs, file.Adaptive, room)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	for range specs {
+		outline.Builds = append(outline.Builds, "to be fetched")
+	}
+	if err := outline.Write(&out, "# "); err != nil {
+		t.Fatal(err)
+	}
+	if err := planfile.Write(&out, file, outline.Plan, outline.Instances()); err != nil {
+		t.Fatal(err)
+	}
+	outline.Plan.Looks = nil // they are made anew from the number of instances
+	sameAgain(t, out.String(), outline.Plan)
+	return out.String()
 }
 
 // sameAgain holds that what plan show prints is a plan file that means the same.
@@ -131,10 +135,10 @@ func TestInit_Targets(t *testing.T) {
 func TestTellFlags(t *testing.T) {
 	file := planfile.Default()
 	file.Targets = []planfile.Targets{{Name: "sqlite"}, {Name: "sqlite"}}
-	file.Time, file.Tables = 0, -1
+	file.Time, file.Tables = -1, -1
 	_, _, problems := file.Plan()
 	err := planfile.TellFlags(problems)
-	if want := "--time must be above 0; --tables must be above 0"; err == nil || err.Error() != want {
+	if want := "--time can't be below 0; --tables must be above 0"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -61,6 +61,9 @@ func (k *keys) add(key string, value any, comment string) *yaml.Node {
 // stands in a comment, since the clock decides.
 func Write(w io.Writer, file File, p dbcanary.Plan, expected int) error {
 	k := &keys{mapping: yaml.Node{Kind: yaml.MappingNode}}
+	if p.Classic() {
+		k.add("mode", string(p.Mode), "")
+	}
 	k.what(file, p)
 	k.add("tables", p.Tables, "")
 	k.add("table-size", p.TableSize, "")
@@ -71,12 +74,17 @@ func Write(w io.Writer, file File, p dbcanary.Plan, expected int) error {
 	}
 	k.add("ps-mode", p.PSMode, "")
 	k.add("placement", string(p.Placement), "")
-	k.add("time", short(p.BudgetNs), "")
+	if p.BudgetNs > 0 {
+		k.add("time", short(p.BudgetNs), "")
+	}
 	k.add("slice", time.Duration(p.SliceNs).String(), "")
 	k.add("warmup", time.Duration(p.WarmupNs).String(), "")
 	k.add("blocks", p.Blocks, "")
 	comment := fmt.Sprintf("the most; about %d fit into the time", expected)
-	if p.Instances == 0 {
+	switch {
+	case p.Classic():
+		comment = "of each target, one after the other"
+	case p.Instances == 0:
 		comment = fmt.Sprintf("as many as fit into the time: about %d", expected)
 	}
 	k.add("instances", p.Instances, comment)

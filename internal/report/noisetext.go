@@ -16,7 +16,10 @@ func (r *Report) noiseText() string {
 	}
 	p := r.Run.Plan
 	parts := []string{instancesText(r.Noise)}
-	if p.SliceNs > 0 {
+	if p.Classic() {
+		parts = append(parts, fmt.Sprintf("one target after the other, each benchmark once: slices of %s where it reads, and longer where it writes",
+			durationText(time.Duration(p.SliceNs))))
+	} else if p.SliceNs > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %s slices per benchmark in each, in random order (seed %d)",
 			countText(p.Blocks, "block", "blocks"), durationText(time.Duration(p.SliceNs)), p.Seed))
 	}
