@@ -17,9 +17,10 @@ type replica struct {
 	primary dbms.Server
 }
 
-// PrimarySettings are the defaults since PostgreSQL 10, which others may have changed.
+// PrimarySettings are the defaults since PostgreSQL 10, which others may have changed,
+// and no vacuum, which comes by the clock: the log holds what was written and no more.
 func (d *Driver) PrimarySettings(string) []dbcanary.Setting {
-	return []dbcanary.Setting{{Name: "wal_level", Value: "replica"}, {Name: "max_wal_senders", Value: "10"}}
+	return []dbcanary.Setting{{Name: "wal_level", Value: "replica"}, {Name: "max_wal_senders", Value: "10"}, {Name: "autovacuum", Value: "off"}}
 }
 
 // StartReplica starts a standby. It begins at the checkpoint with which the copied
@@ -31,7 +32,9 @@ func (d *Driver) StartReplica(ctx context.Context, options dbms.StartOptions, pr
 	}
 	// A standby must have room for as many sessions and senders as its primary.
 	options.Settings = append(options.Settings[:len(options.Settings):len(options.Settings)], d.PrimarySettings("")...)
-	options.Settings = append(options.Settings, dbcanary.Setting{Name: "hot_standby", Value: "on"})
+	// Its replay removes old rows; queries that may still see them, such as those that
+	// ask how far it is, must not be cancelled for that, however old the log is.
+	options.Settings = append(options.Settings, dbcanary.Setting{Name: "hot_standby", Value: "on"}, dbcanary.Setting{Name: "max_standby_streaming_delay", Value: "-1"})
 	l, err := d.prepare(ctx, options)
 	if err == nil && l.instance.Fresh {
 		err = errors.New("there is no copy of the primary's data")
