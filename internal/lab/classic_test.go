@@ -21,8 +21,12 @@ func newClassic(t *testing.T, targets ...string) *bench {
 	p.Mode, p.Instances, p.Blocks = dbcanary.ModeClassic, 1, 1
 	p.Benchmarks = []dbcanary.PlannedBenchmark{{Label: "update-inlist", Group: "writes"}, {Label: "scan", Group: "range-1"}, {Label: "delete", Group: "writes"}}
 	p.Steps = []dbcanary.PlannedStep{
-		{Label: "point-query.warm threads=1", Slices: 1}, {},
-		{Label: "update-inlist", Slices: 2}, {}, {Label: "scan", Slices: 1}, {Label: "delete", Slices: 2},
+		{Label: "point-query.warm threads=1", Slices: 1},
+		{},
+		{Label: "update-inlist", Slices: 2},
+		{},
+		{Label: "scan", Slices: 1},
+		{Label: "delete", Slices: 2},
 	}
 	return b
 }
