@@ -17,8 +17,6 @@ var (
 	perfFrame     = regexp.MustCompile(`^\s+([0-9a-f]+) (.+?)(?:\+0x[0-9a-f]+)?(?: \(([^()]*|.*)\))?\s*$`)
 	perfHead      = regexp.MustCompile(`(?m)\A(?:#.*\n|\s*\n)*\S.*?\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s+(?:\d+\s+)?[\w:.-]+:[^\n]*\n\s+[0-9a-f]+ \S`)
 	pmpHead       = regexp.MustCompile(`\A(?:[A-Z][a-z]{2} [^\n]*\d\d:\d\d:\d\d[^\n]*\n)?\s*\d+ [A-Za-z_:~<\[][^\n]*?[^\s,],[A-Za-z_:~<\[][^\n]*\n`)
-	pmpRow        = regexp.MustCompile(`^\s*(\d+) (\S.*)$`)
-	pmpLibrary    = regexp.MustCompile(`\([^()]*(\.so[.\d]*|:\d+|\.cc|\.c|\.h)[^()]*\)$`)
 	collapsedHead = regexp.MustCompile(`\A[^\s;,{\[#][^\n]*;[^\n]* \d+\n`)
 )
 
@@ -202,21 +200,22 @@ func (r *perfReader) endSample() error {
 func readPMP(l *lines, results *Results) error {
 	r := newStackReader(l, results)
 	for line := range l.all {
-		match := pmpRow.FindStringSubmatch(line)
+		number, frames, isRow := strings.Cut(strings.TrimSpace(line), " ")
+		isRow = isRow && strings.Trim(number, "0123456789") == "" && frames[0] != ' '
 		switch {
-		case strings.TrimSpace(line) == "" || match == nil && l.number == 1:
+		case strings.TrimSpace(line) == "" || !isRow && l.number == 1:
 			continue // the date
 		case !l.whole:
 			results.cutTail(l, l.number)
 			continue
-		case match == nil:
+		case !isRow:
 			return l.failf(l.number, "expected a count and frames with commas between, found %q", clip(line))
 		}
-		count, err := l.count("the count", match[1])
+		count, err := l.count("the count", number)
 		if err != nil {
 			return err
 		}
-		if err := r.add(pmpFrames(match[2]), true, count); err != nil {
+		if err := r.add(pmpFrames(frames), true, count); err != nil {
 			return err
 		}
 	}
@@ -231,7 +230,7 @@ func pmpFrames(text string) []string {
 		switch {
 		case i == len(text) || text[i] == ',' && depth == 0:
 			if frame := strings.TrimSpace(text[start:i]); frame != "" {
-				frames = append(frames, pmpLibrary.ReplaceAllString(frame, ""))
+				frames = append(frames, withoutPlace(frame))
 			}
 			start = i + 1
 		case text[i] == '<' || text[i] == '(':
@@ -241,6 +240,21 @@ func pmpFrames(text string) []string {
 		}
 	}
 	return frames
+}
+
+// withoutPlace leaves off the brackets at the end of a frame that hold its library or its
+// line: "poll(libc.so.6)", "net_read(net_serv.cc:1027)".
+func withoutPlace(frame string) string {
+	at := strings.LastIndexByte(frame, '(')
+	if at < 0 || strings.IndexByte(frame[at:], ')') != len(frame)-at-1 {
+		return frame
+	}
+	place := frame[at+1 : len(frame)-1]
+	_, line, _ := strings.Cut(place, ":")
+	if strings.Contains(place, ".so") || strings.Contains(place, ".c") || strings.Contains(place, ".h") || line != "" && line[0] >= '0' && line[0] <= '9' {
+		return frame[:at]
+	}
+	return frame
 }
 
 func readCollapsed(l *lines, results *Results) error {
