@@ -125,7 +125,15 @@ func (s *serverTest) testStatements(t *testing.T) {
 	state, log := new(State), s.server.LogStatements(t)
 	conn := s.connect(t)
 	expected := map[string][]string{}
-	benchmarks := suite.Benchmarks()
+	var benchmarks []Benchmark
+	for _, b := range suite.Benchmarks() {
+		benchmarks = append(benchmarks, b)
+		if b.Quirks() != (Quirks{}) { // as the classic mode has it
+			b = b.AsPublished()
+			b.Label += " as published"
+			benchmarks = append(benchmarks, b)
+		}
+	}
 	for _, b := range append(slap(), scenarios()...) {
 		if b.Label = b.label(); b.Program == nil && b.NotApplicable(s.family, serverData) == "" {
 			benchmarks = append(benchmarks, b)
