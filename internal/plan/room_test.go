@@ -111,7 +111,8 @@ func TestCheck_OfferIsAccepted(t *testing.T) {
 			}
 		}
 	})
-	if offers < 20 || none < 2 {
+	// A short test draws a fifth of the plans.
+	if offers+none == 0 || !testing.Short() && (offers < 20 || none < 2) {
 		t.Errorf("%d offers, %d times none: too few to tell", offers, none)
 	}
 }

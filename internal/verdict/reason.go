@@ -20,6 +20,8 @@ func (s *subject) reason(design stat.Design, verdictLevel float64) string {
 		return s.nothing()
 	case math.IsNaN(s.qps.p):
 		return fmt.Sprintf("one instance; two starts of the same server can differ by some %% for as long as they live, so %s is provisional: more starts would tell", change(e.Ratio))
+	case s.Instances < leastInstances:
+		return fmt.Sprintf("%d instances say too little of how much starts of the same server differ, so %s is provisional: more starts would tell", s.Instances, change(e.Ratio))
 	case s.pairs.mostlyVoid():
 		return fmt.Sprintf("more slices dropped out than count%s; those that are left (%s) may not be typical: it takes a run in which most count",
 			because(s.pairs.voidReason), change(e.Ratio))

@@ -229,6 +229,10 @@ func (m metric) judge(minEffect, verdictLevel float64) dbcanary.Verdict {
 // starts of a real server differ by more.
 const leastSpread = 1e-9
 
+// leastInstances carry a verdict. What two starts differ by says next to nothing of
+// what starts differ by, and a burst of other work is easily in both.
+const leastInstances = 3
+
 // isCopied tells that every instance gave the same ratio, so that nothing shows how
 // much starts differ: numbers were rounded or copied.
 func (m metric) isCopied() bool { return m.interval.N > 1 && m.se < leastSpread }
@@ -289,7 +293,7 @@ func (s *subject) conclude(verdictLevel float64, family int) {
 
 // judge gives the verdict of a metric, unless what was measured can't carry one.
 func (s *subject) judge(m metric, verdictLevel float64) dbcanary.Verdict {
-	if m.isCopied() || s.pairs.mostlyVoid() {
+	if m.interval.N < leastInstances || m.isCopied() || s.pairs.mostlyVoid() {
 		return dbcanary.Inconclusive
 	}
 	return m.judge(s.MinEffect, verdictLevel)
