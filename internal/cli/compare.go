@@ -62,7 +62,7 @@ The flags are also the keys of a plan file: see ` + "`dbcanary plan init`" + `.`
 func (o *compareOptions) addFlags(cmd *cobra.Command) {
 	flags, f := cmd.Flags(), &o.file
 	flags.StringVar(&f.Mode, "mode", f.Mode, "paired: all targets at once, over many starts; classic: one after the other, each benchmark once for the published seconds, with the published quirks and no verdict")
-	flags.DurationVar(&f.Time, "time", 0, fmt.Sprintf("time for the whole run, load included (default: %s; in the classic mode the published seconds)", planfile.DefaultTime))
+	flags.Var(duration{&f.Time}, "time", fmt.Sprintf("time for the whole run, load included (default: %s; in the classic mode the published seconds)", planfile.DefaultTime))
 	flags.StringVar(&f.Suite, "suite", f.Suite, "suite of benchmarks: "+strings.Join(suiteNames(), ", "))
 	flags.StringSliceVar(&f.Benchmarks, "benchmarks", nil, "benchmarks instead of a suite, by label or name, separated by commas")
 	flags.StringSliceVar(&f.Base, "base", nil, "target that the others are compared with (default: the first); may be given several times")

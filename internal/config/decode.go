@@ -67,10 +67,14 @@ func (f *File) decode(node *yaml.Node, value reflect.Value, path string, depth i
 		return
 	}
 	if value.Kind() == reflect.Pointer {
-		if value.IsNil() {
+		problems, unset := len(f.problems), value.IsNil()
+		if unset {
 			value.Set(reflect.New(value.Type().Elem()))
 		}
 		f.decode(node, value.Elem(), path, depth+1)
+		if unset && len(f.problems) > problems && value.Elem().IsZero() {
+			value.SetZero() // what could not be read is not given
+		}
 		return
 	}
 	if node.Kind == yaml.ScalarNode && reflect.PointerTo(value.Type()).Implements(textType) {

@@ -49,7 +49,7 @@ func (f File) Plan() (dbcanary.Plan, []dbcanary.TargetSpec, []Problem) {
 	specs, bases := c.bases(c.specs())
 	p := dbcanary.Plan{
 		Suite: f.Suite, Bases: bases, Tables: f.Tables, TableSize: f.TableSize, PSMode: f.PSMode,
-		BudgetNs: int64(f.Time), SliceNs: int64(f.Slice), WarmupNs: int64(f.Warmup),
+		SliceNs: int64(f.Slice), WarmupNs: int64(f.Warmup),
 		Blocks: f.Blocks, Instances: f.Instances, Seed: f.Seed,
 		Profile: c.profile(), Waits: f.Waits,
 	}
@@ -79,7 +79,7 @@ func (c *checker) numbers() {
 		ok        bool
 		key, text string
 	}{
-		{f.Time >= 0, "time", "can't be below 0"},
+		{f.Time == nil || *f.Time > 0, "time", "must be above 0"},
 		{f.Tables > 0, "tables", "must be above 0"},
 		{f.Tables <= 10_000, "tables", "must be at most 10000"},
 		{f.TableSize >= 1000, "table-size", "must be at least 1000"},

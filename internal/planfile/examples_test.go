@@ -46,7 +46,7 @@ func TestExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s of %s, %d instances, %d blocks, slice %s", plan.Duration(outline.Plan, outline.Cost, outline.Instances()), file.Time, outline.Instances(), outline.Plan.Blocks, time.Duration(outline.Plan.SliceNs))
+			t.Logf("%s of %s, %d instances, %d blocks, slice %s", plan.Duration(outline.Plan, outline.Cost, outline.Instances()), time.Duration(p.BudgetNs), outline.Instances(), outline.Plan.Blocks, time.Duration(outline.Plan.SliceNs))
 			if p.Classic() {
 				if outline.Instances() != 1 || !small && time.Duration(outline.Plan.SliceNs) != dbcanary.PublishedSlice {
 					t.Errorf("%d instances, slices of %s", outline.Instances(), time.Duration(outline.Plan.SliceNs))
@@ -54,8 +54,8 @@ func TestExamples(t *testing.T) {
 			} else if outline.Instances() < 3 || (outline.Cost.Unknown == 0 && len(outline.Warnings) > 0) {
 				t.Errorf("%d instances, warnings %q", outline.Instances(), outline.Warnings)
 			}
-			if small && (file.Time > 10*time.Minute || !outline.Need.Cached()) {
-				t.Errorf("it takes %s, %d bytes of data", file.Time, outline.Need.DataBytes)
+			if small && (time.Duration(p.BudgetNs) > 10*time.Minute || !outline.Need.Cached()) {
+				t.Errorf("it takes %s, %d bytes of data", time.Duration(p.BudgetNs), outline.Need.DataBytes)
 			}
 			if !strings.Contains(string(page), "examples/"+filepath.Base(name)) {
 				t.Error("docs/REPRODUCE.md does not name it")

@@ -20,10 +20,12 @@ func Modes() []string { return []string{paired, classic} }
 
 // mode sets what the mode of a plan decides, once all else of it is there.
 func (c *checker) mode(p *dbcanary.Plan) {
+	if c.file.Time != nil {
+		p.BudgetNs = int64(*c.file.Time)
+	} else if c.file.Mode != classic {
+		p.BudgetNs = int64(DefaultTime)
+	}
 	if c.file.Mode != classic {
-		if p.BudgetNs == 0 {
-			p.BudgetNs = int64(DefaultTime)
-		}
 		return
 	}
 	p.Mode = dbcanary.ModeClassic

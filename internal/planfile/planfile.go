@@ -36,7 +36,7 @@ type File struct {
 	Threads    []int                `yaml:"threads"`
 	PSMode     string               `yaml:"ps-mode"`
 	Placement  string               `yaml:"placement"`
-	Time       time.Duration        `yaml:"time"`
+	Time       *time.Duration       `yaml:"time"` // nil: what the mode has
 	Slice      time.Duration        `yaml:"slice"`
 	Warmup     time.Duration        `yaml:"warmup"`
 	Blocks     int                  `yaml:"blocks"`

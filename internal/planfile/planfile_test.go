@@ -135,10 +135,10 @@ func TestInit_Targets(t *testing.T) {
 func TestTellFlags(t *testing.T) {
 	file := planfile.Default()
 	file.Targets = []planfile.Targets{{Name: "sqlite"}, {Name: "sqlite"}}
-	file.Time, file.Tables = -1, -1
+	file.Time, file.Tables = new(time.Duration(-1)), -1
 	_, _, problems := file.Plan()
 	err := planfile.TellFlags(problems)
-	if want := "--time can't be below 0; --tables must be above 0"; err == nil || err.Error() != want {
+	if want := "--time must be above 0; --tables must be above 0"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
