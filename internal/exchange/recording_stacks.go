@@ -14,7 +14,6 @@ type Stack struct {
 
 var (
 	perfSample    = regexp.MustCompile(`^(\S.*?)\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s+(?:\d+\s+)?([\w:.-]+):(?:\s+\S*)?\s*$`)
-	perfFrame     = regexp.MustCompile(`^\s+([0-9a-f]+) (.+?)(?:\+0x[0-9a-f]+)?(?: \(([^()]*|.*)\))?\s*$`)
 	perfHead      = regexp.MustCompile(`(?m)\A(?:#.*\n|\s*\n)*\S.*?\s+\d+(?:/\d+)?\s+(?:\[\d+\]\s+)?\d+\.\d+:\s+(?:\d+\s+)?[\w:.-]+:[^\n]*\n\s+[0-9a-f]+ \S`)
 	pmpHead       = regexp.MustCompile(`\A(?:[A-Z][a-z]{2} [^\n]*\d\d:\d\d:\d\d[^\n]*\n)?\s*\d+ [A-Za-z_:~<\[][^\n]*?[^\s,],[A-Za-z_:~<\[][^\n]*\n`)
 	collapsedHead = regexp.MustCompile(`\A[^\s;,{\[#][^\n]*;[^\n]* \d+\n`)
@@ -168,22 +167,47 @@ func (r *perfReader) line(line string) error {
 	case !r.inside:
 		return r.failf(r.number, "expected a sample before its frames, found %q", clip(line))
 	}
-	match := perfFrame.FindStringSubmatch(line)
-	if match == nil {
+	name, file, ok := perfFrame(line)
+	if !ok {
 		if !r.whole {
 			return nil
 		}
 		return r.failf(r.number, "expected a frame \"ADDRESS SYMBOL+OFFSET (FILE)\", found %q", clip(line))
 	}
-	name := match[2]
-	if name == "[unknown]" && match[3] != "" && match[3] != "[unknown]" {
-		name = "[" + match[3][strings.LastIndexByte(match[3], '/')+1:] + "]"
+	if name == "[unknown]" && file != "" && file != "[unknown]" {
+		name = "[" + file[strings.LastIndexByte(file, '/')+1:] + "]"
 	}
 	if len(r.frames) < mostFrames {
 		r.frames = append(r.frames, strings.Clone(name))
 	}
 	return nil
 }
+
+// perfFrame takes "  ADDRESS SYMBOL+OFFSET (FILE)" apart, of which offset and file may
+// be missing. By hand, since nearly all lines of a file are frames.
+func perfFrame(line string) (symbol, file string, ok bool) {
+	rest := strings.TrimLeft(line, perfSpace)
+	address := len(rest) - len(strings.TrimLeft(rest, hexDigits))
+	if len(rest) == len(line) || address == 0 || len(rest) < address+2 || rest[address] != ' ' {
+		return "", "", false
+	}
+	symbol = rest[address+1:]
+	// A symbol has one character at least, be it a space.
+	first, later := symbol[:1], strings.TrimRight(symbol[1:], perfSpace)
+	if at := strings.Index(later, " ("); at >= 0 && later[len(later)-1] == ')' {
+		later, file = later[:at], later[at+2:len(later)-1]
+	}
+	symbol = symbol[:len(first)+len(later)]
+	if at := strings.LastIndex(symbol[1:], "+0x") + 1; at > 0 && len(symbol) > at+3 && strings.Trim(symbol[at+3:], hexDigits) == "" {
+		symbol = symbol[:at]
+	}
+	return symbol, file, true
+}
+
+const (
+	perfSpace = " \t\n\f\r"
+	hexDigits = "0123456789abcdef"
+)
 
 func (r *perfReader) endSample() error {
 	if !r.inside {
