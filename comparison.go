@@ -11,6 +11,9 @@ const (
 	Inconclusive Verdict = "inconclusive" // anything else
 )
 
+// Differs tells whether the verdict claims a change.
+func (v Verdict) Differs() bool { return v == Faster || v == Slower }
+
 // Estimate is a ratio to the base with its interval. All three are NaN when
 // there was nothing to estimate from; Low and High are 0 and +Inf when there is no
 // interval: of one instance, or of numbers that don't vary.

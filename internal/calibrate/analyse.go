@@ -11,9 +11,6 @@ import (
 	"github.com/dbcanary/dbcanary/stat"
 )
 
-// differs tells whether a verdict claims a change.
-func differs(v dbcanary.Verdict) bool { return v == dbcanary.Faster || v == dbcanary.Slower }
-
 func (r result) comparisons() []dbcanary.Comparison {
 	return verdict.Compare(r.run.Plan, r.trials, verdict.Options{MinEffect: r.run.Plan.MinEffect})
 }
@@ -31,10 +28,10 @@ type falseVerdict struct {
 func falseVerdicts(name string, comparisons []dbcanary.Comparison) []falseVerdict {
 	var list []falseVerdict
 	for _, c := range comparisons {
-		if differs(c.Verdict) {
+		if c.Verdict.Differs() {
 			list = append(list, falseVerdict{name, c.Benchmark, "QPS", c.Verdict, c.QPSRatio})
 		}
-		if differs(c.CPUVerdict) {
+		if c.CPUVerdict.Differs() {
 			list = append(list, falseVerdict{name, c.Benchmark, "CPU per statement", c.CPUVerdict, c.CPURatio})
 		}
 	}
@@ -104,13 +101,13 @@ func (s shownEffect) outcome() string {
 	switch {
 	case s.mustDiffer && v == s.want:
 		return "found"
-	case s.mustDiffer && differs(v):
+	case s.mustDiffer && v.Differs():
 		return "WRONG SIGN"
 	case s.mustDiffer:
 		return "not found"
 	case v == dbcanary.Same:
 		return "same"
-	case differs(v):
+	case v.Differs():
 		return "FALSE"
 	}
 	return "no verdict"

@@ -156,7 +156,7 @@ func TestEffects(t *testing.T) {
 			}
 		}
 		plan, specs, problems := file.Plan()
-		if len(problems) > 0 || len(plan.Benchmarks) != len(e.shown)+len(e.untouched) || !differs(e.want) || len(e.shown) == 0 {
+		if len(problems) > 0 || len(plan.Benchmarks) != len(e.shown)+len(e.untouched) || !e.want.Differs() || len(e.shown) == 0 {
 			t.Errorf("%s: %v, %v", e.name(), problems, plan.Benchmarks)
 			continue
 		}

@@ -96,7 +96,7 @@ func plainLines(lines []line) []line {
 func (r *Report) changedBlock() block {
 	var changed []dbcanary.Comparison
 	for _, c := range r.comparisons() {
-		if c.Verdict == dbcanary.Slower || c.Verdict == dbcanary.Faster {
+		if c.Verdict.Differs() {
 			changed = append(changed, c)
 		}
 	}

@@ -77,7 +77,7 @@ func againstItself(p dbcanary.Plan) bool {
 func falseText(variations []verdict.Variation) string {
 	var wrong []string
 	for _, v := range variations {
-		if v.Comparison.Verdict == dbcanary.Faster || v.Comparison.Verdict == dbcanary.Slower {
+		if v.Comparison.Verdict.Differs() {
 			wrong = append(wrong, clean(v.Comparison.Benchmark))
 		}
 	}
