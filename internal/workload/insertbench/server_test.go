@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,26 +24,12 @@ func tiny() Params { return Params{Rows: 2000, Rows1: 500, Rows2: 100, Seconds: 
 // rate is kept, and the tables hold the same on every family.
 func TestServers(t *testing.T) {
 	targets := []string{"postgres@17", "mariadb@10.11", "mysql@9.7"}
-	var mu sync.Mutex
-	digests := map[string][]string{}
-	t.Run("targets", func(t *testing.T) {
-		for _, target := range targets {
-			t.Run(target, func(t *testing.T) {
-				t.Parallel()
-				s := startServer(t, target)
-				found := s.testSteps(t)
-				mu.Lock()
-				digests[target] = found
-				mu.Unlock()
-				s.testAlone(t)
-			})
-		}
+	servertest.Alike(t, targets, func(t *testing.T, target string) []string {
+		s := startServer(t, target)
+		found := s.testSteps(t)
+		s.testAlone(t)
+		return found
 	})
-	for _, target := range targets[1:] {
-		if diff := cmp.Diff(digests[targets[0]], digests[target]); diff != "" {
-			t.Errorf("tables after inserts (-%s +%s):\n%s", targets[0], target, diff)
-		}
-	}
 }
 
 type serverTest struct {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,26 +27,12 @@ const tiny Scale = 0.001
 // the same on every family, and an operation can be run without those before it.
 func TestServers(t *testing.T) {
 	targets := []string{"sqlite", "postgres@17", "mariadb@10.11", "mysql@9.7"}
-	var mu sync.Mutex
-	digests := map[string]map[string]string{}
-	t.Run("targets", func(t *testing.T) {
-		for _, target := range targets {
-			t.Run(target, func(t *testing.T) {
-				t.Parallel()
-				s := startServer(t, target)
-				found := s.testOperations(t)
-				mu.Lock()
-				digests[target] = found
-				mu.Unlock()
-				s.testAlone(t)
-			})
-		}
+	servertest.Alike(t, targets, func(t *testing.T, target string) map[string]string {
+		s := startServer(t, target)
+		found := s.testOperations(t)
+		s.testAlone(t)
+		return found
 	})
-	for _, target := range targets[1:] {
-		if diff := cmp.Diff(digests[targets[0]], digests[target]); diff != "" {
-			t.Errorf("tables after inserts (-%s +%s):\n%s", targets[0], target, diff)
-		}
-	}
 }
 
 type serverTest struct {

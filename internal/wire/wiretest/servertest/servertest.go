@@ -7,8 +7,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbcanary/dbcanary"
 	"github.com/dbcanary/dbcanary/internal/build/buildtest"
@@ -87,4 +90,28 @@ func Stop(t testing.TB, server dbms.Server) {
 // Wrap makes a Server of one that was started in an instance directory otherwise.
 func Wrap(server dbms.Server, build dbcanary.Build, dir string) *Server {
 	return &Server{Server: server, Build: build, log: filepath.Join(dir, "server.log")}
+}
+
+// Alike runs a test on each target, all at the same time, and wants the same tables
+// of each: found is a digest of them.
+func Alike[T any](t *testing.T, targets []string, test func(t *testing.T, target string) (found T)) {
+	t.Helper()
+	var mu sync.Mutex
+	digests := map[string]T{}
+	t.Run("targets", func(t *testing.T) {
+		for _, target := range targets {
+			t.Run(target, func(t *testing.T) {
+				t.Parallel()
+				found := test(t, target)
+				mu.Lock()
+				defer mu.Unlock()
+				digests[target] = found
+			})
+		}
+	})
+	for _, target := range targets[1:] {
+		if diff := cmp.Diff(digests[targets[0]], digests[target]); diff != "" {
+			t.Errorf("tables after inserts (-%s +%s):\n%s", targets[0], target, diff)
+		}
+	}
 }
