@@ -38,6 +38,11 @@ func (shop) Load(ctx context.Context, l Loading) error {
 	return l.Fill(ctx, shopTables(l.Family, l.Data.TableSize))
 }
 
+// appendCustomer writes a customer of one of ten regions.
+func appendCustomer(buf []byte, id int64, format bulk.Format) []byte {
+	return bulk.AppendRow(buf, format, id, id%10, fmt.Sprintf("customer %d", id))
+}
+
 // shopTables are the tables of a table size.
 func shopTables(family dbcanary.Family, size int) []bulk.Table {
 	customers := int64(max(1, size/10))
@@ -45,9 +50,7 @@ func shopTables(family dbcanary.Family, size int) []bulk.Table {
 		{
 			Name: "shop_customer", Rows: customers,
 			Create: []string{"CREATE TABLE shop_customer (id INTEGER NOT NULL PRIMARY KEY, region INTEGER NOT NULL, name VARCHAR(40) NOT NULL)"},
-			Append: func(buf []byte, id int64, format bulk.Format) []byte {
-				return bulk.AppendRow(buf, format, id, id%10, fmt.Sprintf("customer %d", id))
-			},
+			Append: appendCustomer,
 		},
 		{
 			Name:   "shop_order",

@@ -48,9 +48,7 @@ func unanalyzedData(family dbcanary.Family, size int) []bulk.Table {
 		{
 			Name: "unanalyzed_customer", Rows: customers,
 			Create: unanalyzedTable(family, "unanalyzed_customer", "region INTEGER NOT NULL, name VARCHAR(40) NOT NULL", "region"),
-			Append: func(buf []byte, id int64, format bulk.Format) []byte {
-				return bulk.AppendRow(buf, format, id, id%10, fmt.Sprintf("customer %d", id))
-			},
+			Append: appendCustomer,
 		},
 		{
 			Name: "unanalyzed_order", Rows: int64(size),
